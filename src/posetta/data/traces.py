@@ -1,0 +1,398 @@
+"""`Traces`: what was observed, checked once at the gate.
+
+Layout. Identical traces are collapsed into *unique rows*. Row ``r`` owns
+``members[offsets[r]:offsets[r + 1]]``: first its ``n_listed[r]`` items in the order in which they
+were observed, then the unlisted rest of its choice set in ascending order. The remainder at step
+``t`` is therefore the plain slice ``members[offsets[r] + t : offsets[r + 1]]``, for complete traces
+and top-k lists alike, and every likelihood kernel works on that one layout.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posetta.data.report import ReadReport
+from posetta.errors import InputError
+from posetta.rng import child
+
+
+@dataclass(frozen=True)
+class Records:
+    """Where each unique row came from: one entry per line or case that was read."""
+
+    row: NDArray[np.int64]
+    """Unique row of each record."""
+    count: NDArray[np.int64]
+    """How many observations a record stands for (``3: a,b,c`` stands for three)."""
+    ids: tuple[str, ...]
+    file: tuple[str, ...]
+    """Source file of each record; empty when the traces came from Python."""
+    line: NDArray[np.int64]
+    """Line in that file, from 1; 0 when unknown."""
+    metadata: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Traces:
+    """Linear traces over a fixed universe of items. Build with `from_lists` or `read_traces`.
+
+    ``len(traces)`` counts observations; ``traces.n_unique`` counts distinct rows.
+    """
+
+    items: tuple[str, ...]
+    members: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    n_listed: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    records: Records
+    report: ReadReport = field(default_factory=ReadReport)
+
+    @classmethod
+    def from_lists(
+        cls,
+        lists: Iterable[Sequence[str]],
+        items: Sequence[str] | None = None,
+        *,
+        counts: Sequence[int] | None = None,
+        ids: Sequence[str] | None = None,
+        choice_sets: Sequence[Sequence[str] | None] | None = None,
+    ) -> Traces:
+        """Build traces from Python lists of labels.
+
+        ``items`` fixes the universe (and allows an empty list of traces); otherwise items are
+        numbered in the order in which they first appear. ``choice_sets`` gives, per trace, a larger
+        set that the trace was chosen from (a top-k list), or None.
+        """
+        gate = Gate(items)
+        for k, labels in enumerate(lists):
+            if isinstance(labels, str):
+                raise InputError(
+                    f"trace {k + 1} is the text {labels!r}, not a list of items. "
+                    "Pass a list of lists; read files with read_traces."
+                )
+            gate.add(
+                labels,
+                id=None if ids is None else ids[k],
+                count=1 if counts is None else counts[k],
+                choice_set=None if choice_sets is None else choice_sets[k],
+            )
+        for name, given in (("counts", counts), ("ids", ids), ("choice_sets", choice_sets)):
+            if given is not None and len(given) != gate.n_records:
+                raise InputError(f"{name} has {len(given)} entries for {gate.n_records} traces.")
+        return gate.close()
+
+    # -- sizes -----------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return int(self.counts.sum())
+
+    @property
+    def n_items(self) -> int:
+        """Size of the universe."""
+        return len(self.items)
+
+    @property
+    def n_unique(self) -> int:
+        """Number of distinct rows."""
+        return len(self.counts)
+
+    @property
+    def n_steps(self) -> int:
+        """Number of observed choices, identical traces counted once."""
+        return int(self.n_listed.sum())
+
+    @property
+    def max_length(self) -> int:
+        """Number of items in the longest trace (0 when there are none)."""
+        return int(self.n_listed.max(initial=0))
+
+    # -- rows ------------------------------------------------------------------------------------
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Id of every record, in the order in which they were read."""
+        return self.records.ids
+
+    @property
+    def source(self) -> tuple[tuple[str, int], ...]:
+        """(file, line) of every record; line 0 and an empty file mean unknown."""
+        return tuple(zip(self.records.file, self.records.line.tolist(), strict=True))
+
+    @property
+    def sequences(self) -> list[NDArray[np.int32]]:
+        """The listed items of each unique row, as indices into ``items``."""
+        return [self.sequence(r) for r in range(self.n_unique)]
+
+    def sequence(self, row: int) -> NDArray[np.int32]:
+        """Return the listed items of one unique row, first to last."""
+        start = self.offsets[row]
+        return self.members[start : start + self.n_listed[row]]
+
+    def choice_set(self, row: int) -> NDArray[np.int32]:
+        """Return the choice set of one unique row: its listed items, then the unlisted rest."""
+        return self.members[self.offsets[row] : self.offsets[row + 1]]
+
+    def labels(self, row: int) -> list[str]:
+        """Return the labels of one unique row, first to last."""
+        return [self.items[i] for i in self.sequence(row)]
+
+    def describe_row(self, row: int) -> str:
+        """Say which trace a unique row is, in the words of the data: file, line, id."""
+        record = int(np.flatnonzero(self.records.row == row)[0])
+        file, line = self.records.file[record], int(self.records.line[record])
+        place = f"{file}, line {line}: " if file and line else f"{file}: " if file else ""
+        return f'{place}trace "{self.records.ids[record]}"'
+
+    def __iter__(self) -> Iterator[list[str]]:
+        """Iterate over all observations as lists of labels, in the order of the records."""
+        for row, count in zip(self.records.row, self.records.count, strict=True):
+            for _ in range(count):
+                yield self.labels(row)
+
+    def __repr__(self) -> str:
+        return (
+            f"Traces({len(self)} traces, {self.n_unique} distinct, over {self.n_items} items, "
+            f"longest {self.max_length})"
+        )
+
+    @property
+    def hash(self) -> str:
+        """Fingerprint of items, rows and counts; independent of ids and files."""
+        digest = hashlib.sha256("\x1f".join(self.items).encode())
+        rows = sorted(
+            (self.choice_set(r).tobytes(), int(self.n_listed[r]), int(self.counts[r]))
+            for r in range(self.n_unique)
+        )
+        for members, listed, count in rows:
+            digest.update(b"%d %d %d " % (len(members), listed, count) + members)
+        return digest.hexdigest()[:16]
+
+    # -- derived sets of traces ------------------------------------------------------------------
+
+    def take(self, observations: Sequence[int] | NDArray[np.int64]) -> Traces:
+        """Keep the given observations (0 .. len - 1, in the order of the records).
+
+        The universe stays that of the parent. A record that stands for several observations keeps
+        as many as were asked for.
+        """
+        wanted = np.asarray(observations, dtype=np.int64)
+        if wanted.size and (wanted.min() < 0 or wanted.max() >= len(self)):
+            raise InputError(f"observation numbers must lie in 0 .. {len(self) - 1}.")
+        record_of = np.repeat(np.arange(len(self.records.row)), self.records.count)
+        kept = np.bincount(record_of[wanted], minlength=len(self.records.row))
+        return self._with_record_counts(kept)
+
+    def split(self, fraction: float, seed: int) -> tuple[Traces, Traces]:
+        """Split at random into (rest, held out), ``fraction`` of the observations held out.
+
+        Both parts keep the universe of the parent and neither is empty.
+        """
+        total = len(self)
+        if not 0.0 < fraction < 1.0:
+            raise InputError(f"the held-out fraction must lie between 0 and 1, not {fraction}.")
+        if total < 2:
+            raise InputError("a split needs at least two traces.")
+        held_out = min(max(round(fraction * total), 1), total - 1)
+        shuffled = child(seed, "split").permutation(total)
+        return self.take(np.sort(shuffled[held_out:])), self.take(np.sort(shuffled[:held_out]))
+
+    def with_items(self, items: Sequence[str]) -> Traces:
+        """Re-index to another universe; an item that it does not hold is an error."""
+        items = tuple(items)
+        if items == self.items:
+            return self
+        index = _index(items)
+        used = np.unique(self.members)
+        new_index = np.full(self.n_items, -1, dtype=np.int32)
+        for i in used:
+            if self.items[i] not in index:
+                row = next(r for r in range(self.n_unique) if i in self.choice_set(r))
+                raise InputError(
+                    f'{self.describe_row(row)} holds the item "{self.items[i]}", which is not '
+                    f"among the {len(items)} items of the fitted universe. Fit with "
+                    "items=... naming every item that may appear."
+                )
+            new_index[i] = index[self.items[i]]
+        members = new_index[self.members]
+        for r in range(self.n_unique):  # the unlisted rest is kept in ascending order
+            members[self.offsets[r] + self.n_listed[r] : self.offsets[r + 1]].sort()
+        return replace(self, items=items, members=_frozen(members))
+
+    def _with_record_counts(self, count: NDArray[np.int64]) -> Traces:
+        kept = np.flatnonzero(count)
+        rows, row = np.unique(self.records.row[kept], return_inverse=True)
+        pieces = [self.choice_set(r) for r in rows]
+        lengths = np.array([len(p) for p in pieces], dtype=np.int64)
+        counts = np.zeros(len(rows), dtype=np.int64)
+        np.add.at(counts, row, count[kept])
+        old = self.records
+        return replace(
+            self,
+            members=_frozen(np.concatenate(pieces) if pieces else np.zeros(0, np.int32)),
+            offsets=_frozen(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)),
+            n_listed=_frozen(self.n_listed[rows]),
+            counts=_frozen(counts),
+            records=Records(
+                row=_frozen(row.astype(np.int64)),
+                count=_frozen(count[kept].astype(np.int64)),
+                ids=tuple(old.ids[k] for k in kept),
+                file=tuple(old.file[k] for k in kept),
+                line=_frozen(old.line[kept]),
+                metadata=tuple(old.metadata[k] for k in kept),
+            ),
+        )
+
+
+class Gate:
+    """Collects labelled traces one by one, checks each, and closes into a `Traces`.
+
+    The one place where labels become integers. Readers feed it; so does `Traces.from_lists`.
+    """
+
+    def __init__(self, items: Sequence[str] | None = None) -> None:
+        self._fixed = items is not None
+        self._index: dict[str, int] = {} if items is None else _index(tuple(items))
+        self._rows: dict[tuple[bytes, int], int] = {}
+        self._row: list[int] = []
+        self._count: list[int] = []
+        self._ids: list[str] = []
+        self._known_ids: dict[str, int] = {}
+        self._file: list[str] = []
+        self._line: list[int] = []
+        self._metadata: list[Mapping[str, Any]] = []
+
+    @property
+    def n_records(self) -> int:
+        """How many records were added so far."""
+        return len(self._row)
+
+    @property
+    def items(self) -> tuple[str, ...]:
+        """The universe so far."""
+        return tuple(self._index)
+
+    def add(
+        self,
+        labels: Sequence[str],
+        *,
+        id: str | None = None,
+        count: int = 1,
+        choice_set: Sequence[str] | None = None,
+        file: str = "",
+        line: int = 0,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Check one trace and keep it. An `InputError` names file, line, trace and item."""
+        number = len(self._row) + 1
+        name = str(number) if id is None else id
+
+        def fault(text: str) -> InputError:
+            place = f"{file}, line {line}: " if file and line else f"{file}: " if file else ""
+            return InputError(f'{place}trace "{name}" {text}')
+
+        if id is not None:
+            if id in self._known_ids:
+                first = self._known_ids[id]
+                where = f" on line {self._line[first]}" if self._line[first] else ""
+                raise fault(f"has the same id as an earlier trace{where}. Ids must differ.")
+            self._known_ids[id] = number - 1
+        if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 1:
+            raise fault(f"has the count {count!r}; counts are whole numbers of at least 1.")
+        if len(labels) == 0:
+            raise fault("is empty. Remove it, or read with empty traces allowed to be dropped.")
+        listed = self._encode(labels, fault)
+        if len(set(listed)) < len(listed):
+            seen: dict[str, int] = {}
+            for position, label in enumerate(labels, start=1):
+                if label in seen:
+                    raise fault(
+                        f'lists "{label}" twice (positions {seen[label]} and {position}). Each '
+                        'item may appear once; pass repeats="first" to keep the first.'
+                    )
+                seen[label] = position
+        members = listed
+        if choice_set is not None:
+            allowed = self._encode(choice_set, fault)
+            rest = set(allowed)
+            for i, label in zip(listed, labels, strict=True):
+                if i not in rest:
+                    raise fault(f'lists "{label}", which is not in its own choice_set.')
+                rest.discard(i)
+            members = listed + sorted(rest)
+        key = (np.array(members, dtype=np.int32).tobytes(), len(listed))
+        self._row.append(self._rows.setdefault(key, len(self._rows)))
+        self._count.append(int(count))
+        self._ids.append(name)
+        self._file.append(file)
+        self._line.append(line)
+        self._metadata.append(metadata or {})
+
+    def _encode(self, labels: Sequence[str], fault: Any) -> list[int]:
+        index = self._index
+        encoded = []
+        for label in labels:
+            i = index.get(label)
+            if i is None:
+                if not isinstance(label, str):
+                    raise fault(f"holds {label!r}; items are text. Convert them with str().")
+                if not label.strip():
+                    raise fault("holds an item whose name is empty. Give every item a name.")
+                if self._fixed:
+                    raise fault(
+                        f'holds the item "{label}", which is not among the {len(index)} items '
+                        "of the fixed universe. Add it to items, or correct the trace."
+                    )
+                i = index[label] = len(index)
+            encoded.append(i)
+        return encoded
+
+    def close(self, report: ReadReport | None = None) -> Traces:
+        """Return the collected traces."""
+        if not self._row and not self._fixed:
+            raise InputError("there are no traces. Pass items=... to work with the prior alone.")
+        if not self._index:
+            raise InputError("there are no items.")
+        rows = [np.frombuffer(key, dtype=np.int32) for key, _ in self._rows]
+        counts = np.zeros(len(rows), dtype=np.int64)
+        np.add.at(counts, np.array(self._row, dtype=np.int64), self._count)
+        offsets = np.concatenate([[0], np.cumsum([len(r) for r in rows])]).astype(np.int64)
+        return Traces(
+            items=self.items,
+            members=_frozen(np.concatenate(rows) if rows else np.zeros(0, np.int32)),
+            offsets=_frozen(offsets),
+            n_listed=_frozen(np.array([listed for _, listed in self._rows], dtype=np.int64)),
+            counts=_frozen(counts),
+            records=Records(
+                row=_frozen(np.array(self._row, dtype=np.int64)),
+                count=_frozen(np.array(self._count, dtype=np.int64)),
+                ids=tuple(self._ids),
+                file=tuple(self._file),
+                line=_frozen(np.array(self._line, dtype=np.int64)),
+                metadata=tuple(self._metadata),
+            ),
+            report=report or ReadReport(),
+        )
+
+
+def _index(items: tuple[str, ...]) -> dict[str, int]:
+    """Map labels to positions, refusing empty, repeated and non-text labels."""
+    index: dict[str, int] = {}
+    for label in items:
+        if not isinstance(label, str) or not label.strip():
+            raise InputError(f"items holds {label!r}; every item needs a non-empty text label.")
+        if label in index:
+            raise InputError(f'items holds "{label}" twice.')
+        index[label] = len(index)
+    return index
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Return the array, made read-only: a `Traces` never changes."""
+    array.flags.writeable = False
+    return array
