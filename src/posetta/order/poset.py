@@ -23,7 +23,7 @@ from posetta.order.gate import (
     relation_of_matrix,
     relation_of_pairs,
 )
-from posetta.order.relation import BoolMatrix, acyclic_closure, compose
+from posetta.order.relation import BoolMatrix, acyclic_closure, compose, matching_size
 from posetta.rng import child
 
 if TYPE_CHECKING:
@@ -188,20 +188,19 @@ class Poset:
         By Dilworth's theorem it is the least number of chains that cover all items, and (Fulkerson
         1956) that is n minus the size of a largest matching of items to items that come later.
         """
-        # Only the width needs scipy, whose import would triple the time to load this room.
-        from scipy.sparse import csr_array
-        from scipy.sparse.csgraph import maximum_bipartite_matching
+        # In topological order the first free match is the next item of a chain, rarely revised.
+        order = self._topological_order
+        return self.n_items - matching_size(self.closure[np.ix_(order, order)])
 
-        if not self.n_relations:
-            return self.n_items
-        later = maximum_bipartite_matching(csr_array(self.closure), perm_type="column")
-        return self.n_items - int(np.count_nonzero(later >= 0))
+    @property
+    def _topological_order(self) -> NDArray[np.intp]:
+        # If i comes before j, then j has more items before it than i has.
+        return np.argsort(self.closure.sum(axis=0), kind="stable")
 
     @cached_property
     def _level_of_item(self) -> NDArray[np.intp]:
         level = np.zeros(self.n_items, dtype=np.intp)
-        # If i comes before j, then j has more items before it than i has: a topological order.
-        for item in np.argsort(self.closure.sum(axis=0), kind="stable"):
+        for item in self._topological_order:
             level[item] = level[self.closure[:, item]].max(initial=-1) + 1
         return level
 

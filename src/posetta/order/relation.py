@@ -74,7 +74,8 @@ def strong_components(relation: BoolMatrix) -> NDArray[np.intp]:
     closure = transitive_closure(relation)
     mutual = closure & closure.T
     np.fill_diagonal(mutual, True)
-    return np.argmax(mutual, axis=1)
+    least: NDArray[np.intp] = mutual.argmax(axis=1)
+    return least
 
 
 def find_cycle(relation: BoolMatrix) -> list[int] | None:
@@ -101,6 +102,61 @@ def find_cycle(relation: BoolMatrix) -> list[int] | None:
         item = int(parent[item])
         backwards.append(item)
     return backwards[::-1]
+
+
+def matching_size(relation: BoolMatrix) -> int:
+    """Return the most pairs (i, j) of a relation in which no i and no j appears twice.
+
+    Augmenting paths (Berge, 1957), found breadth first; sets of columns are bits of whole numbers.
+    """
+    rows = [as_bits(row) for row in relation]
+    row_of: dict[int, int] = {}
+    column_of: dict[int, int] = {}
+    unmatched = usable = (1 << len(rows)) - 1
+    for start in range(len(rows)):
+        unvisited = usable
+        reached_from: dict[int, int] = {}
+        queue = [start]
+        for row in queue:
+            reached = rows[row] & unvisited
+            if free := reached & unmatched:
+                column = (free & -free).bit_length() - 1
+                unmatched ^= 1 << column
+                _augment(row, column, row_of, column_of, reached_from)
+                break
+            unvisited ^= reached
+            while reached:
+                column = (reached & -reached).bit_length() - 1
+                reached &= reached - 1
+                reached_from[column] = row
+                queue.append(row_of[column])
+        else:
+            usable = unvisited  # no later path can end in what a failed search has visited
+    return len(row_of)
+
+
+def _augment(
+    row: int,
+    column: int,
+    row_of: dict[int, int],
+    column_of: dict[int, int],
+    reached_from: dict[int, int],
+) -> None:
+    """Match ``row`` to a free column, and pass the column it held to the row before it, and so on.
+
+    The path ends at the row that it started from, which held none.
+    """
+    while True:
+        released = column_of.get(row)
+        row_of[column], column_of[row] = row, column
+        if released is None:
+            return
+        row, column = reached_from[released], released
+
+
+def as_bits(row: NDArray[np.bool_]) -> int:
+    """Return the set of the true positions as a whole number."""
+    return int.from_bytes(np.packbits(row, bitorder="little").tobytes(), "little")
 
 
 def _pack(matrix: BoolMatrix) -> NDArray[np.uint64]:
