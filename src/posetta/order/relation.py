@@ -74,7 +74,10 @@ def strong_components(relation: BoolMatrix) -> NDArray[np.intp]:
     closure = transitive_closure(relation)
     mutual = closure & closure.T
     np.fill_diagonal(mutual, True)
-    least: NDArray[np.intp] = mutual.argmax(axis=1)
+    n_items = len(relation)
+    least: NDArray[np.intp] = np.where(mutual, np.arange(n_items), n_items).min(
+        axis=1, initial=n_items
+    )
     return least
 
 
