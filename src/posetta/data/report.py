@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 
 @dataclass(frozen=True)
@@ -13,9 +12,10 @@ class ReadReport:
 
     files: tuple[str, ...] = ()
     format: str = ""
+    """Name of the format; several, separated by commas, when files of different formats merged."""
     detected: str = ""
-    """How the format was decided, in words."""
-    notes: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    """How the format was decided and how it was read, in words."""
+    notes: Mapping[str, int] = field(default_factory=dict)
     """Sentence -> how many times it happened. Insertion order is reading order."""
 
     def lines(self) -> list[str]:

@@ -10,16 +10,23 @@ and top-k lists alike, and every likelihood kernel works on that one layout.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from posetta.data.place import place, trace_fault
 from posetta.data.report import ReadReport
 from posetta.errors import InputError
 from posetta.rng import child
+
+NO_METADATA: Mapping[str, Any] = {}
+"""Shared by all records without metadata, so that a large log does not hold a dict per case."""
+MAX_COUNT = 10**9
+"""Largest count of one record: sums of counts stay exact in 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -145,9 +152,8 @@ class Traces:
     def describe_row(self, row: int) -> str:
         """Say which trace a unique row is, in the words of the data: file, line, id."""
         record = int(np.flatnonzero(self.records.row == row)[0])
-        file, line = self.records.file[record], int(self.records.line[record])
-        place = f"{file}, line {line}: " if file and line else f"{file}: " if file else ""
-        return f'{place}trace "{self.records.ids[record]}"'
+        where = place(self.records.file[record], int(self.records.line[record]))
+        return f'{where}trace "{self.records.ids[record]}"'
 
     def __iter__(self) -> Iterator[list[str]]:
         """Iterate over all observations as lists of labels, in the order of the records."""
@@ -164,7 +170,7 @@ class Traces:
     @property
     def hash(self) -> str:
         """Fingerprint of items, rows and counts; independent of ids and files."""
-        digest = hashlib.sha256("\x1f".join(self.items).encode())
+        digest = hashlib.sha256(json.dumps(self.items).encode())
         rows = sorted(
             (self.choice_set(r).tobytes(), int(self.n_listed[r]), int(self.counts[r]))
             for r in range(self.n_unique)
@@ -184,8 +190,9 @@ class Traces:
         wanted = np.asarray(observations, dtype=np.int64)
         if wanted.size and (wanted.min() < 0 or wanted.max() >= len(self)):
             raise InputError(f"observation numbers must lie in 0 .. {len(self) - 1}.")
-        record_of = np.repeat(np.arange(len(self.records.row)), self.records.count)
-        kept = np.bincount(record_of[wanted], minlength=len(self.records.row))
+        # Observation k belongs to the first record whose running total of counts exceeds k.
+        record = np.searchsorted(np.cumsum(self.records.count), wanted, side="right")
+        kept = np.bincount(record, minlength=len(self.records.row))
         return self._with_record_counts(kept)
 
     def split(self, fraction: float, seed: int) -> tuple[Traces, Traces]:
@@ -224,6 +231,31 @@ class Traces:
             members[self.offsets[r] + self.n_listed[r] : self.offsets[r + 1]].sort()
         return replace(self, items=items, members=_frozen(members))
 
+    def over_all_items(self) -> Traces:
+        """Let every trace be chosen from the whole universe: complete traces become top-k lists.
+
+        Refused where a trace already has a choice set larger than what it lists.
+        """
+        partial = np.flatnonzero(np.diff(self.offsets) > self.n_listed)
+        if partial.size:
+            raise InputError(
+                f"{self.describe_row(int(partial[0]))} has a choice set of its own. "
+                "Remove it, or do not widen the choice sets to all items."
+            )
+        unlisted = np.ones((self.n_unique, self.n_items), dtype=bool)
+        unlisted[np.repeat(np.arange(self.n_unique), self.n_listed), self.members] = False
+        everything = np.arange(self.n_items, dtype=np.int32)
+        pieces = [
+            piece
+            for row in range(self.n_unique)
+            for piece in (self.sequence(row), everything[unlisted[row]])
+        ]
+        return replace(
+            self,
+            members=_frozen(np.concatenate(pieces) if pieces else np.zeros(0, np.int32)),
+            offsets=_frozen(np.arange(self.n_unique + 1, dtype=np.int64) * self.n_items),
+        )
+
     def _with_record_counts(self, count: NDArray[np.int64]) -> Traces:
         kept = np.flatnonzero(count)
         rows, row = np.unique(self.records.row[kept], return_inverse=True)
@@ -257,11 +289,11 @@ class Gate:
 
     def __init__(self, items: Sequence[str] | None = None) -> None:
         self._fixed = items is not None
-        self._index: dict[str, int] = {} if items is None else _index(tuple(items))
+        self._index: dict[str, int] = {} if items is None else _index(items)
         self._rows: dict[tuple[bytes, int], int] = {}
         self._row: list[int] = []
         self._count: list[int] = []
-        self._ids: list[str] = []
+        self._ids: list[str | None] = []
         self._known_ids: dict[str, int] = {}
         self._file: list[str] = []
         self._line: list[int] = []
@@ -277,6 +309,11 @@ class Gate:
         """The universe so far."""
         return tuple(self._index)
 
+    def declare(self, labels: Sequence[str], file: str = "") -> None:
+        """Add items that a file names apart from its traces, unless the universe is fixed."""
+        if not self._fixed:
+            self._encode(labels, lambda text: InputError(f"{place(file)}the header {text}"))
+
     def add(
         self,
         labels: Sequence[str],
@@ -286,71 +323,85 @@ class Gate:
         choice_set: Sequence[str] | None = None,
         file: str = "",
         line: int = 0,
-        metadata: Mapping[str, Any] | None = None,
+        metadata: Mapping[str, Any] = NO_METADATA,
     ) -> None:
         """Check one trace and keep it. An `InputError` names file, line, trace and item."""
-        number = len(self._row) + 1
-        name = str(number) if id is None else id
+        name = str(self.n_records + 1) if id is None else id
 
         def fault(text: str) -> InputError:
-            place = f"{file}, line {line}: " if file and line else f"{file}: " if file else ""
-            return InputError(f'{place}trace "{name}" {text}')
+            return trace_fault(file, line, name, text)
 
         if id is not None:
-            if id in self._known_ids:
-                first = self._known_ids[id]
-                where = f" on line {self._line[first]}" if self._line[first] else ""
-                raise fault(f"has the same id as an earlier trace{where}. Ids must differ.")
-            self._known_ids[id] = number - 1
-        if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 1:
-            raise fault(f"has the count {count!r}; counts are whole numbers of at least 1.")
+            self._check_id(id, fault)
+        if problem := count_problem(count):
+            raise fault(problem)
         if len(labels) == 0:
-            raise fault("is empty. Remove it, or read with empty traces allowed to be dropped.")
+            raise fault("is empty. Every trace lists at least one item; remove it.")
         listed = self._encode(labels, fault)
         if len(set(listed)) < len(listed):
-            seen: dict[str, int] = {}
-            for position, label in enumerate(labels, start=1):
-                if label in seen:
-                    raise fault(
-                        f'lists "{label}" twice (positions {seen[label]} and {position}). Each '
-                        'item may appear once; pass repeats="first" to keep the first.'
-                    )
-                seen[label] = position
+            raise _repeat_fault(labels, fault)
         members = listed
         if choice_set is not None:
-            allowed = self._encode(choice_set, fault)
-            rest = set(allowed)
-            for i, label in zip(listed, labels, strict=True):
-                if i not in rest:
-                    raise fault(f'lists "{label}", which is not in its own choice_set.')
-                rest.discard(i)
-            members = listed + sorted(rest)
+            members = listed + self._unlisted(labels, listed, choice_set, fault)
         key = (np.array(members, dtype=np.int32).tobytes(), len(listed))
+        if id is not None:
+            self._known_ids[id] = self.n_records
         self._row.append(self._rows.setdefault(key, len(self._rows)))
         self._count.append(int(count))
-        self._ids.append(name)
+        self._ids.append(id)
         self._file.append(file)
         self._line.append(line)
-        self._metadata.append(metadata or {})
+        self._metadata.append(metadata or NO_METADATA)
 
-    def _encode(self, labels: Sequence[str], fault: Any) -> list[int]:
+    def _check_id(self, id: str, fault: Callable[[str], InputError]) -> None:
+        if not isinstance(id, str) or not _is_text(id):
+            raise fault("has an id that is not text.")
+        if id in self._known_ids:
+            first = self._known_ids[id]
+            where = f" on line {self._line[first]}" if self._line[first] else ""
+            raise fault(f"has the same id as an earlier trace{where}. Ids must differ.")
+
+    def _unlisted(
+        self,
+        labels: Sequence[str],
+        listed: list[int],
+        choice_set: Sequence[str],
+        fault: Callable[[str], InputError],
+    ) -> list[int]:
+        """Return what the choice set holds beyond the listed items, in ascending order."""
+        allowed = self._encode(choice_set, fault)
+        rest = set(allowed)
+        if len(rest) < len(allowed):
+            raise fault("has a choice_set that holds an item twice. Name each item once.")
+        for i, label in zip(listed, labels, strict=True):
+            if i not in rest:
+                raise fault(f'lists "{label}", which is not in its own choice_set. Add it there.')
+            rest.discard(i)
+        return sorted(rest)
+
+    def _encode(self, labels: Sequence[str], fault: Callable[[str], InputError]) -> list[int]:
         index = self._index
-        encoded = []
-        for label in labels:
-            i = index.get(label)
-            if i is None:
-                if not isinstance(label, str):
-                    raise fault(f"holds {label!r}; items are text. Convert them with str().")
-                if not label.strip():
-                    raise fault("holds an item whose name is empty. Give every item a name.")
-                if self._fixed:
-                    raise fault(
-                        f'holds the item "{label}", which is not among the {len(index)} items '
-                        "of the fixed universe. Add it to items, or correct the trace."
-                    )
-                i = index[label] = len(index)
-            encoded.append(i)
-        return encoded
+        try:
+            return [index[label] for label in labels]
+        except (KeyError, TypeError):  # an item not met before, or something that is no label
+            return [self._number(label, fault) for label in labels]
+
+    def _number(self, label: str, fault: Callable[[str], InputError]) -> int:
+        if not isinstance(label, str):
+            raise fault(f"holds {label!r}; items are text. Convert them with str().")
+        number = self._index.get(label)
+        if number is not None:
+            return number
+        if not label.strip():
+            raise fault("holds an item whose name is empty. Give every item a name.")
+        if not _is_text(label):
+            raise fault(f"holds the item {label!r}, which is not valid Unicode text.")
+        if self._fixed:
+            raise fault(
+                f'holds the item "{label}", which is not among the {len(self._index)} items '
+                "of the fixed universe. Add it to items, or correct the trace."
+            )
+        return self._index.setdefault(str(label), len(self._index))
 
     def close(self, report: ReadReport | None = None) -> Traces:
         """Return the collected traces."""
@@ -371,7 +422,7 @@ class Gate:
             records=Records(
                 row=_frozen(np.array(self._row, dtype=np.int64)),
                 count=_frozen(np.array(self._count, dtype=np.int64)),
-                ids=tuple(self._ids),
+                ids=self._all_ids(),
                 file=tuple(self._file),
                 line=_frozen(np.array(self._line, dtype=np.int64)),
                 metadata=tuple(self._metadata),
@@ -379,12 +430,53 @@ class Gate:
             report=report or ReadReport(),
         )
 
+    def _all_ids(self) -> tuple[str, ...]:
+        """Return an id for every record: its own, else its number, starred if that is taken."""
+        names = []
+        for number, id in enumerate(self._ids, start=1):
+            name = str(number) if id is None else id
+            while id is None and name in self._known_ids:
+                name += "*"
+            names.append(name)
+        return tuple(names)
 
-def _index(items: tuple[str, ...]) -> dict[str, int]:
+
+def count_problem(count: Any) -> str:
+    """Say what is wrong with the count of a trace; nothing if it is right."""
+    whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
+    if whole and 1 <= count <= MAX_COUNT:
+        return ""
+    return f"has the count {str(count)[:40]}; counts are whole numbers from 1 to {MAX_COUNT:,}."
+
+
+def _repeat_fault(labels: Sequence[str], fault: Callable[[str], InputError]) -> InputError:
+    seen: dict[str, int] = {}
+    for position, label in enumerate(labels, start=1):
+        if label in seen:
+            break
+        seen[label] = position
+    return fault(
+        f'lists "{label}" twice (positions {seen[label]} and {position}). Each item may appear '
+        "once; remove one, or give the two different names."
+    )
+
+
+def _is_text(label: str) -> bool:
+    """Say whether a string can be written as UTF-8: it holds no lone surrogate."""
+    try:
+        label.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _index(items: Sequence[str]) -> dict[str, int]:
     """Map labels to positions, refusing empty, repeated and non-text labels."""
+    if isinstance(items, str):
+        raise InputError(f"items is the text {items!r}, not a list of labels. Pass a list.")
     index: dict[str, int] = {}
     for label in items:
-        if not isinstance(label, str) or not label.strip():
+        if not isinstance(label, str) or not label.strip() or not _is_text(label):
             raise InputError(f"items holds {label!r}; every item needs a non-empty text label.")
         if label in index:
             raise InputError(f'items holds "{label}" twice.')
