@@ -76,6 +76,7 @@ def test_either_relation_is_enough_and_other_keys_are_ignored(kept, tmp_path):
         ('{"items": ["a", "b", "c"], "closure": [["a", "b"], ["b", "c"]]}', "not transitive"),
         ('{"items": ["a", "b"], "covers": [], "closure": [["a", "b"]]}', "different orders"),
         ("[" * 100_000, "nested too deeply"),
+        ('{"items": ' + "1" * 10_000 + "}", "not JSON that can be read"),
     ],
 )
 def test_bad_files_get_one_error_that_names_the_file(text, message, tmp_path):
@@ -113,6 +114,8 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypat
 def test_writing_into_a_missing_folder_is_one_clear_error(tmp_path):
     with pytest.raises(InputError, match="cannot be written: No such file"):
         write_order(Poset.antichain(["x"]), tmp_path / "nowhere" / "order.json")
+    with pytest.raises(InputError, match="cannot be written"):
+        write_order(Poset.antichain(["x"]), ".")
 
 
 # -- networkx ------------------------------------------------------------------------------------

@@ -77,6 +77,15 @@ def test_rows_longer_than_one_word(n_items):
     assert np.array_equal(transitive_reduction(relation), closed & ~between)
 
 
+@pytest.mark.parametrize("kernel", [transitive_closure, transitive_reduction, find_cycle])
+def test_kernels_take_lists_and_refuse_what_is_no_relation(kernel):
+    kernel([[0, 1], [0, 0]])
+    with pytest.raises(InputError, match="square"):
+        kernel(np.zeros((2, 3), dtype=bool))
+    with pytest.raises(InputError, match="threshold"):
+        kernel([[0.0, 0.9], [0.1, 0.0]])
+
+
 def test_inputs_are_not_changed():
     relation = random_dag(20, density=0.2, seed=1)
     before = relation.copy()

@@ -38,6 +38,8 @@ def read_order(path: str | os.PathLike[str]) -> Poset:
         raise InputError(f"{path}: is nested too deeply to be an order.") from None
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
+    except ValueError as error:  # a number with more digits than Python converts
+        raise InputError(f"{path}: is not JSON that can be read: {error}.") from error
 
 
 def write_order(poset: Poset, path: str | os.PathLike[str]) -> None:
@@ -51,7 +53,7 @@ def write_order(poset: Poset, path: str | os.PathLike[str]) -> None:
         f'"covers": [{_json_lines(poset.cover_pairs)}],\n'
         f'"closure": [{_json_lines(poset.closure_pairs)}]\n}}\n'
     )
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    unfinished = target.parent / f".{target.name}.{os.getpid()}.tmp"
     try:
         unfinished.write_text(text, encoding="utf-8")
         unfinished.replace(target)

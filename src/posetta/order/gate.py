@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from posetta.errors import InputError
-from posetta.order.relation import BoolMatrix, acyclic_closure, compose
+from posetta.order.relation import BoolMatrix, acyclic_closure, as_relation, compose
 
 Pair = tuple[str, str]
 
@@ -40,12 +40,12 @@ def positions(labels: Iterable[str], index: Mapping[str, int]) -> NDArray[np.int
 
 
 def relation_of(
-    relation: Iterable[Pair] | ArrayLike, items: Sequence[str] | None
+    relation: Iterable[Pair] | BoolMatrix, items: Sequence[str] | None
 ) -> tuple[BoolMatrix, tuple[str, ...]]:
     """Return matrix and labels of a relation given either as an array or as label pairs."""
     if isinstance(relation, np.ndarray):
         return relation_of_matrix(relation, items)
-    return relation_of_pairs(relation, items)  # type: ignore[arg-type]
+    return relation_of_pairs(relation, items)
 
 
 def relation_of_pairs(
@@ -66,18 +66,8 @@ def relation_of_matrix(
     relation: ArrayLike, items: Sequence[str] | None
 ) -> tuple[BoolMatrix, tuple[str, ...]]:
     """Return a checked bool matrix and its labels, by default "0", "1", ..."""
-    matrix = np.asarray(relation)
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise InputError(f"the relation has the shape {matrix.shape}; it needs a square matrix.")
-    # Whole numbers 0 and 1 are plain to read; anything else is likely a matrix of probabilities.
-    if matrix.dtype != np.bool_ and not (
-        np.issubdtype(matrix.dtype, np.integer) and np.isin(matrix, (0, 1)).all()
-    ):
-        raise InputError(
-            f"the relation holds {matrix.dtype} values; it needs true or false (or 0 and 1). "
-            "Compare probabilities with a threshold first."
-        )
-    return matrix.astype(np.bool_), labels_for(len(matrix), items)
+    matrix = as_relation(relation)
+    return matrix, labels_for(len(matrix), items)
 
 
 def labels_for(n_items: int, items: Sequence[str] | None) -> tuple[str, ...]:

@@ -52,7 +52,7 @@ class Poset:
 
     @classmethod
     def from_closure(
-        cls, closure: Iterable[Pair] | ArrayLike, items: Sequence[str] | None = None
+        cls, closure: Iterable[Pair] | BoolMatrix, items: Sequence[str] | None = None
     ) -> Poset:
         """Build from a relation that is already transitive: a bool matrix or all its label pairs.
 
@@ -64,7 +64,7 @@ class Poset:
 
     @classmethod
     def from_covers(
-        cls, covers: Iterable[Pair] | ArrayLike, items: Sequence[str] | None = None
+        cls, covers: Iterable[Pair] | BoolMatrix, items: Sequence[str] | None = None
     ) -> Poset:
         """Build from the cover relation (the lines of a Hasse diagram): label pairs or a matrix.
 

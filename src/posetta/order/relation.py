@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from posetta.errors import InputError
 
@@ -18,14 +18,30 @@ BoolMatrix = NDArray[np.bool_]
 _WORD_BITS = 64
 
 
-def transitive_closure(relation: BoolMatrix) -> BoolMatrix:
+def as_relation(matrix: ArrayLike) -> BoolMatrix:
+    """Return a square matrix of true and false (or of 0 and 1) as bool; refuse any other."""
+    relation = np.asarray(matrix)
+    if relation.ndim != 2 or relation.shape[0] != relation.shape[1]:
+        raise InputError(f"the relation has the shape {relation.shape}; it needs a square matrix.")
+    if relation.dtype == np.bool_:
+        return relation
+    # Whole numbers 0 and 1 are plain to read; anything else is likely a matrix of probabilities.
+    if not (np.issubdtype(relation.dtype, np.integer) and np.isin(relation, (0, 1)).all()):
+        raise InputError(
+            f"the relation holds {relation.dtype} values; it needs true or false (or 0 and 1). "
+            "Compare probabilities with a threshold first."
+        )
+    return relation.astype(np.bool_)
+
+
+def transitive_closure(relation: ArrayLike) -> BoolMatrix:
     """Return the least transitive relation that contains ``relation``.
 
     Any relation is allowed: item i lies on a cycle exactly if ``closure[i, i]``.
     """
     # Warshall's algorithm: once pivots 0..k have been served, a row holds every item that can be
     # reached by a path whose inner items are all among 0..k.
-    words = _pack(relation)
+    words = _pack(as_relation(relation))
     octets = words.view(np.uint8)
     for k in range(len(words)):
         rows_before_k = np.flatnonzero(octets[:, k >> 3] & np.uint8(1 << (k & 7)))
@@ -33,7 +49,7 @@ def transitive_closure(relation: BoolMatrix) -> BoolMatrix:
     return _unpack(words)
 
 
-def acyclic_closure(relation: BoolMatrix, names: Sequence[str] | None = None) -> BoolMatrix:
+def acyclic_closure(relation: ArrayLike, names: Sequence[str] | None = None) -> BoolMatrix:
     """Return the closure of an acyclic relation; a cycle is an `InputError` that names it."""
     closure = transitive_closure(relation)
     if closure.diagonal().any():
@@ -46,7 +62,7 @@ def acyclic_closure(relation: BoolMatrix, names: Sequence[str] | None = None) ->
     return closure
 
 
-def transitive_reduction(relation: BoolMatrix) -> BoolMatrix:
+def transitive_reduction(relation: ArrayLike) -> BoolMatrix:
     """Return the least relation with the same closure: the covers, drawn in a Hasse diagram.
 
     It is unique for acyclic relations (Aho, Garey and Ullman, 1972); a cycle is an `InputError`.
@@ -65,7 +81,7 @@ def compose(left: BoolMatrix, right: BoolMatrix) -> BoolMatrix:
     return _unpack(composed)
 
 
-def strong_components(relation: BoolMatrix) -> NDArray[np.intp]:
+def strong_components(relation: ArrayLike) -> NDArray[np.intp]:
     """Return, per item, the least item of its strongly connected component.
 
     Two items share a component if each can be reached from the other; an item on no cycle is a
@@ -74,18 +90,19 @@ def strong_components(relation: BoolMatrix) -> NDArray[np.intp]:
     closure = transitive_closure(relation)
     mutual = closure & closure.T
     np.fill_diagonal(mutual, True)
-    n_items = len(relation)
+    n_items = len(mutual)
     least: NDArray[np.intp] = np.where(mutual, np.arange(n_items), n_items).min(
         axis=1, initial=n_items
     )
     return least
 
 
-def find_cycle(relation: BoolMatrix) -> list[int] | None:
+def find_cycle(relation: ArrayLike) -> list[int] | None:
     """Return the items of a cycle, each before the next and the last before the first, or None.
 
     The cycle is a shortest one through the least item that lies on any.
     """
+    relation = as_relation(relation)
     on_cycle = np.flatnonzero(transitive_closure(relation).diagonal())
     if not on_cycle.size:
         return None
