@@ -76,6 +76,10 @@ class Traces:
         numbered in the order in which they first appear. ``choice_sets`` gives, per trace, a larger
         set that the trace was chosen from (a top-k list), or None.
         """
+        lists = list(lists)
+        for name, given in (("counts", counts), ("ids", ids), ("choice_sets", choice_sets)):
+            if given is not None and len(given) != len(lists):
+                raise InputError(f"{name} has {len(given)} entries for {len(lists)} traces.")
         gate = Gate(items)
         for k, labels in enumerate(lists):
             if isinstance(labels, str):
@@ -89,9 +93,6 @@ class Traces:
                 count=1 if counts is None else counts[k],
                 choice_set=None if choice_sets is None else choice_sets[k],
             )
-        for name, given in (("counts", counts), ("ids", ids), ("choice_sets", choice_sets)):
-            if given is not None and len(given) != gate.n_records:
-                raise InputError(f"{name} has {len(given)} entries for {gate.n_records} traces.")
         return gate.close()
 
     # -- sizes -----------------------------------------------------------------------------------
