@@ -1,0 +1,304 @@
+"""The paper's generator: a latent order, hard frontier-softmax traces, chosen for coverage."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from posetta.data import Traces
+from posetta.data.evidence import PairEvidence
+from posetta.errors import SettingError
+from posetta.model.hard import check_scalars
+from posetta.model.latent import correlate, product_order
+from posetta.order import Poset
+from posetta.rng import child
+
+# Candidate traces for the greedy choice: enough that rare reversals are among them, few enough
+# that a thousand items (about 3 ms a trace) stay within half a minute.
+_FEWEST_CANDIDATES_PER_ITEM = 4
+_CANDIDATES = 4000
+# How many fresh draws each choice looks at when the target coverage is below one.
+_WINDOW = 400
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """Simulated data and the truth behind them."""
+
+    order: Poset
+    train: Traces
+    test: Traces
+    ip_cov: float
+    """Realised incomparable-pair coverage of ``train``."""
+    latent: NDArray[np.float64] | None
+    """The latent matrix U behind the order; None when the order was given."""
+    beta: float
+    noise: float
+
+
+def simulate(
+    n_items: int | None = None,
+    *,
+    order: Poset | None = None,
+    dim: int | None = None,
+    rho: float | None = None,
+    beta: float = 1.0,
+    seed: int,
+    n_traces: int | None = None,
+    n_test: int | None = None,
+    ip_cov: float | None = 1.0,
+    lengths: int | float | tuple[int, int] | None = None,
+    noise: float = 0.0,
+) -> Simulation:
+    """Simulate an order and traces of it.
+
+    The order is the product order of latent rows N(0, Sigma_rho) in ``dim`` columns (defaults 4
+    and 0.5), or the given ``order``. Training traces are chosen greedily from frontier-softmax
+    draws until a fraction ``ip_cov`` of the incomparable pairs is shown in both orders: at least n
+    and at most 2n of them, or exactly ``n_traces``. A target below 1 is approached evenly over the
+    fewest traces allowed, by taking draws that show much or little that is new. ``ip_cov=None`` gives i.i.d. traces (n unless ``n_traces`` says
+    otherwise): calibration checks need those, because the greedy choice biases beta. Test traces,
+    a fifth as many unless ``n_test`` says otherwise, are always i.i.d.
+
+    ``lengths`` draws every trace over its own random subset of the items: a number of items, a
+    fraction of them, or a range (lowest, highest). ``noise`` mixes each step with a uniform choice
+    from the remaining items.
+    """
+    check_scalars(beta=beta, noise=noise)
+    if order is None:
+        n = _check_size(n_items, "n_items")
+        dim = 4 if dim is None else _check_size(dim, "dim")
+        rho = 0.5 if rho is None else rho
+        if not 0.0 <= rho < 1.0:
+            raise SettingError(f"rho={rho} must lie in [0, 1).")
+        latent = correlate(child(seed, "latent").standard_normal((n, dim)), rho)
+        width = len(str(n - 1))
+        order = Poset.from_closure(product_order(latent), [f"i{i:0{width}d}" for i in range(n)])
+    else:
+        if not (n_items is None and dim is None and rho is None):
+            raise SettingError("a given order leaves no use for n_items, dim and rho: drop them.")
+        latent = None
+    n = order.n_items
+    if ip_cov is not None and not 0.0 <= ip_cov <= 1.0:
+        raise SettingError(f"ip_cov={ip_cov} must lie in [0, 1], or be None for i.i.d. traces.")
+    if n_traces is not None:
+        _check_size(n_traces, "n_traces")
+    if n_test is not None and n_test < 0:
+        raise SettingError(f"n_test={n_test} must be at least 0.")
+
+    def draw(count: int, purpose: str) -> list[NDArray[np.int64]]:
+        generator = child(seed, purpose)
+        subsets = _draw_subsets(n, lengths, count, generator)
+        return draw_traces(order.closure, beta, noise, subsets, generator)
+
+    if ip_cov is None:
+        rows = draw(n if n_traces is None else n_traces, "train")
+    else:
+        fewest, most = (n, 2 * n) if n_traces is None else (n_traces, n_traces)
+        candidates = max(_CANDIDATES, _FEWEST_CANDIDATES_PER_ITEM * n, 2 * most)
+        pool = draw(candidates, "train")
+        rows = _choose_for_coverage(order, pool, fewest, most, ip_cov)
+    test_rows = draw(max(1, round(len(rows) / 5)) if n_test is None else n_test, "test")
+    train = _as_traces(rows, order)
+    return Simulation(
+        order=order,
+        train=train,
+        test=_as_traces(test_rows, order),
+        ip_cov=coverage(PairEvidence.of(train), order),
+        latent=latent,
+        beta=float(beta),
+        noise=float(noise),
+    )
+
+
+def coverage(evidence: PairEvidence, order: Poset) -> float:
+    """Return IP-Cov (eq. ipcov_eval): the share of incomparable pairs seen in both orders.
+
+    Data over an order with no incomparable pair have coverage 1.
+    """
+    incomparable = np.triu(~(order.closure | order.closure.T), k=1)
+    total = int(incomparable.sum())
+    return 1.0 if total == 0 else float((evidence.both_orders & incomparable).sum() / total)
+
+
+def draw_traces(
+    closure: NDArray[np.bool_],
+    beta: float,
+    noise: float,
+    subsets: list[NDArray[np.int64]],
+    generator: np.random.Generator,
+) -> list[NDArray[np.int64]]:
+    """Draw one frontier-softmax trace over each subset of items (eq. frontier_softmax_choice)."""
+    if not subsets:
+        return []
+    offsets = np.concatenate([[0], np.cumsum([len(s) for s in subsets])])
+    members = np.concatenate(subsets)
+    uniforms = generator.random((2, len(members)))
+    drawn = np.empty_like(members)
+    _draw(np.ascontiguousarray(closure), float(beta), float(noise), members, offsets, uniforms, drawn)
+    return np.split(drawn, offsets[1:-1])
+
+
+@njit(cache=True, nogil=True)
+def _draw(
+    closure: NDArray[np.bool_],
+    beta: float,
+    noise: float,
+    members: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    uniforms: NDArray[np.float64],
+    drawn: NDArray[np.int64],
+) -> None:
+    power = np.exp(beta * np.log(1.0 + np.arange(closure.shape[0])))
+    for r in range(len(offsets) - 1):
+        remaining = members[offsets[r] : offsets[r + 1]].copy()
+        size = len(remaining)
+        n_before = np.zeros(size, dtype=np.int64)
+        n_after = np.zeros(size, dtype=np.int64)
+        for a in range(size):
+            for b in range(size):
+                n_before[a] += closure[remaining[b], remaining[a]]
+                n_after[a] += closure[remaining[a], remaining[b]]
+        for t in range(size):
+            at = offsets[r] + t
+            left = size - t
+            uniform_step = uniforms[0, at] < noise
+            total = 0.0
+            for a in range(left):
+                if uniform_step:
+                    total += 1.0
+                elif n_before[a] == 0:
+                    total += power[n_after[a]]
+            # Walk to the chosen one; `chosen` ends at the last candidate if rounding runs over.
+            target = uniforms[1, at] * total
+            chosen = -1
+            for a in range(left):
+                if uniform_step or n_before[a] == 0:
+                    chosen = a
+                    target -= 1.0 if uniform_step else power[n_after[a]]
+                    if target < 0.0:
+                        break
+            x = remaining[chosen]
+            drawn[at] = x
+            remaining[chosen] = remaining[left - 1]
+            n_before[chosen] = n_before[left - 1]
+            n_after[chosen] = n_after[left - 1]
+            for a in range(left - 1):
+                n_before[a] -= closure[x, remaining[a]]
+                n_after[a] -= closure[remaining[a], x]
+
+
+@njit(cache=True, nogil=True)
+def _new_directions(
+    row: NDArray[np.int64], wanted: NDArray[np.bool_], take: bool
+) -> tuple[int, int]:
+    """Count the wanted directed pairs that a trace shows, and the pairs that it completes.
+
+    With ``take`` they are struck off.
+    """
+    found, completed = 0, 0
+    for a in range(len(row)):
+        for b in range(a + 1, len(row)):
+            if wanted[row[a], row[b]]:
+                found += 1
+                completed += not wanted[row[b], row[a]]
+                if take:
+                    wanted[row[a], row[b]] = False
+    return found, completed
+
+
+def _choose_for_coverage(
+    order: Poset, pool: list[NDArray[np.int64]], fewest: int, most: int, target: float
+) -> list[NDArray[np.int64]]:
+    """Choose traces from the pool so that they cover ``target`` of the incomparable pairs."""
+    wanted = ~(order.closure | order.closure.T)
+    np.fill_diagonal(wanted, False)
+    if target < 1.0:
+        chosen = _pace_to_coverage(pool, wanted, fewest, target)
+    else:
+        chosen = _cover_greedily(pool, wanted, most)
+        taken = set(chosen)
+        spare = (k for k in range(len(pool)) if k not in taken)
+        chosen += [next(spare) for _ in range(fewest - len(chosen))]
+    return [pool[k] for k in chosen]
+
+
+def _cover_greedily(
+    pool: list[NDArray[np.int64]], wanted: NDArray[np.bool_], most: int
+) -> list[int]:
+    """Take the trace that shows most new directions, until nothing new is left.
+
+    The number of new directions is submodular: a gain computed earlier is an upper bound, so only
+    the front of the queue needs a fresh count (lazy greedy).
+    """
+    queue = [(-_new_directions(row, wanted, False)[0], k) for k, row in enumerate(pool)]
+    heapq.heapify(queue)
+    chosen: list[int] = []
+    while queue and queue[0][0] < 0 and len(chosen) < most:
+        k = heapq.heappop(queue)[1]
+        gain = _new_directions(pool[k], wanted, False)[0]
+        if queue and -gain > queue[0][0]:
+            heapq.heappush(queue, (-gain, k))
+        elif gain > 0:
+            _new_directions(pool[k], wanted, True)
+            chosen.append(k)
+    return chosen
+
+
+def _pace_to_coverage(
+    pool: list[NDArray[np.int64]], wanted: NDArray[np.bool_], count: int, target: float
+) -> list[int]:
+    """Choose ``count`` traces whose coverage climbs evenly to ``target``.
+
+    Of a window of fresh draws, take the one that shows most when behind the pace and least when
+    ahead of it.
+    """
+    n_pairs = max(1, int(wanted.sum()) // 2)
+    left = list(range(len(pool)))
+    chosen: list[int] = []
+    covered = 0
+    for step in range(1, count + 1):
+        ahead = covered >= target * n_pairs * step / count
+        gains = [(_new_directions(pool[k], wanted, False)[0], k) for k in left[:_WINDOW]]
+        _, k = min(gains) if ahead else max(gains)
+        covered += _new_directions(pool[k], wanted, True)[1]
+        left.remove(k)
+        chosen.append(k)
+    return chosen
+
+
+def _draw_subsets(
+    n: int,
+    lengths: int | float | tuple[int, int] | None,
+    count: int,
+    generator: np.random.Generator,
+) -> list[NDArray[np.int64]]:
+    """Draw the item subset of each trace; everything when ``lengths`` is None."""
+    if lengths is None:
+        return [np.arange(n)] * count
+    if isinstance(lengths, tuple):
+        low, high = lengths
+    elif isinstance(lengths, float):
+        if not 0.0 < lengths <= 1.0:
+            raise SettingError(f"lengths={lengths} as a fraction must lie in (0, 1].")
+        low = high = max(1, round(lengths * n))
+    else:
+        low = high = lengths
+    if not 1 <= low <= high <= n:
+        raise SettingError(f"lengths={lengths} must lie in 1 .. {n}, the number of items.")
+    sizes = generator.integers(low, high, size=count, endpoint=True)
+    return [generator.choice(n, size=size, replace=False) for size in sizes]
+
+
+def _as_traces(rows: list[NDArray[np.int64]], order: Poset) -> Traces:
+    return Traces.from_lists([[order.items[i] for i in row] for row in rows], items=order.items)
+
+
+def _check_size(value: int | None, name: str) -> int:
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+        raise SettingError(f"{name}={value!r} must be a whole number from 1.")
+    return int(value)
