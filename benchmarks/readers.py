@@ -111,7 +111,7 @@ def main() -> None:
             if (found["traces"], found["events"]) != (sizes.cases, sizes.events):
                 sys.exit(f"{path.name}: read {found['traces']} traces, {found['events']} events")
             print(
-                f"{path.suffix[1:]:>4}: {found['seconds']:5.1f} s, peak {found['peak_mb']:,.0f} MB, "
+                f"{path.suffix[1:]}: {found['seconds']:5.1f} s, peak {found['peak_mb']:,.0f} MB, "
                 f"{path.stat().st_size / 2**20:,.0f} MB file, {found['unique']:,} distinct traces"
             )
             path.unlink()

@@ -60,7 +60,7 @@ def test_standard_names_win_over_the_others():
 
 
 def test_two_candidates_are_not_guessed_between():
-    with pytest.raises(InputError, match=r'line 1: the columns "activity", "task" could each be'):
+    with pytest.raises(InputError, match=r'line 1: several columns could be the item .+task"'):
         read("case,activity,task\n1,a,b\n")
     assert list(read("case,activity,task\n1,a,b\n", item="task")) == [["b"]]
 
@@ -201,6 +201,18 @@ def test_xes_times_must_be_complete_unless_left_out():
     with pytest.raises(InputError, match=r'log.xes, line 5: the time "time:timestamp" is missing'):
         read(text, "log.xes")
     assert list(read(text, "log.xes", time="")) == [["b", "a"]]
+
+
+def test_xes_names_that_were_asked_for_must_be_there():
+    with pytest.raises(InputError, match=r'log.xes, line 5: a trace has no "run"'):
+        read(xes(trace("p", ("a", ""))), "log.xes", case="run")
+
+
+@pytest.mark.parametrize("name", ["log.csv", "log.xes"])
+@pytest.mark.parametrize("setting", ["case", "item"])
+def test_an_empty_column_name_is_refused(name, setting):
+    with pytest.raises(SettingError, match=f"{setting}='' names nothing"):
+        read("x", name, **{setting: ""})
 
 
 @pytest.mark.parametrize("setting", ["case", "item", "time"])

@@ -147,10 +147,10 @@ def _paths(path: PathOrStream | Sequence[PathOrStream]) -> list[PathOrStream]:
 
 
 def _refuse_columns(format: Format, columns: Columns) -> None:
-    if format.has_columns:
-        return
     for setting, value in columns._asdict().items():
-        if value is not None:
+        if value == "" and setting != "time":
+            raise SettingError(f"{setting}='' names nothing. Leave {setting} out, or name it.")
+        if value is not None and not format.has_columns:
             raise SettingError(
                 f'{setting}={value!r} cannot be honoured: the format "{format.name}" has no '
                 f"columns. Leave {setting} out."

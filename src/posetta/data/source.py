@@ -173,12 +173,10 @@ class _Replayed(io.RawIOBase):
 
 def _with_head(stream: Any) -> tuple[bytes, io.BufferedReader]:
     """Return the first bytes of a stream, and a stream that still begins with them."""
+    if isinstance(stream.read(0), str):  # a text stream: small by nature, so it is read at once
+        stream = io.BytesIO(stream.read().encode("utf-8", errors="surrogatepass"))
     head = b""
     while len(head) < HEAD_BYTES and (block := stream.read(HEAD_BYTES - len(head))):
-        if isinstance(block, str):  # a text stream: small by nature, so it is read at once
-            text = block + stream.read()
-            stream = io.BytesIO(text.encode("utf-8", errors="surrogatepass"))
-            continue
         head += block
     return head, io.BufferedReader(_Replayed(head, stream), _BLOCK_BYTES)
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import csv
 from array import array
-from collections import Counter
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +69,7 @@ def _read(source: Source, columns: Columns, delimiters: str) -> Parsed:
     lines = source.lines()
     first = next(lines, "")
     delimiter = max(delimiters, key=first.count)
-    rows = csv.reader(_rejoined(first, lines), delimiter=delimiter, skipinitialspace=True)
+    rows = csv.reader(chain([first], lines), delimiter=delimiter, skipinitialspace=True)
     try:
         header = next(rows, [])
         if not any(header):
@@ -89,44 +90,32 @@ def _read(source: Source, columns: Columns, delimiters: str) -> Parsed:
     return Parsed(_cases(source, events, "time" in at), f"columns {how}")
 
 
-def _rejoined(first: str, rest: Iterator[str]) -> Iterator[str]:
-    yield first
-    yield from rest
-
-
 def _find_columns(source: Source, header: list[str], columns: Columns) -> dict[str, int]:
     """Return the position of each role's column; ``time`` may be absent."""
-    twice = [name for name, uses in Counter(header).items() if uses > 1]
     at: dict[str, int] = {}
-    for role, wanted in zip(("case", "item", "time"), columns, strict=True):
-        if role == "time" and wanted == "":
-            continue
-        found = [wanted] if wanted is not None and wanted in header else []
+    for role, wanted in columns._asdict().items():
         if wanted is None:
             found = _usual_columns(role, header)
-        elif not found:
+        else:
+            found = [k for k, name in enumerate(header) if name == wanted]
+        if len(found) > 1:
+            raise source.fault(
+                f"several columns could be the {role} ({named([header[k] for k in found])}). "
+                f"Give them different names, and pass {role}=... to say which one it is.",
+                line=1,
+            )
+        if found:
+            at[role] = found[0]
+        elif wanted:
             raise source.fault(
                 f'there is no column "{wanted}" ({role}={wanted!r}). '
                 f"The columns are {named(header, 12)}.",
                 line=1,
             )
-        if len(found) > 1 or (found and found[0] in twice):
-            raise source.fault(
-                f"the columns {named(found * 2 if len(found) == 1 else found)} could each be the "
-                f"{role}. "
-                + (
-                    "Give columns different names."
-                    if len(found) == 1
-                    else f"Pass {role}=... to say which one is."
-                ),
-                line=1,
-            )
-        if found:
-            at[role] = header.index(found[0])
         elif role != "time":
             raise source.fault(
-                f"no column is named like a {role}. The columns are {named(header, 12)}: pass "
-                f"{role}=... to say which one it is. If each line is a whole trace, pass "
+                f"no column has a usual name of the {role}. The columns are {named(header, 12)}: "
+                f"pass {role}=... to say which one it is. If each line is a whole trace, pass "
                 'format="text".',
                 line=1,
             )
@@ -135,15 +124,15 @@ def _find_columns(source: Source, header: list[str], columns: Columns) -> dict[s
     return at
 
 
-def _usual_columns(role: str, header: list[str]) -> list[str]:
-    plain = {name: name.strip().lower().replace(" ", "_").replace("-", "_") for name in header}
-    standard = [name for name in plain if plain[name] == _STANDARD[role]]
-    return standard or [name for name in plain if plain[name] in _USUAL[role]]
+def _usual_columns(role: str, header: list[str]) -> list[int]:
+    plain = [name.strip().lower().replace(" ", "_").replace("-", "_") for name in header]
+    standard = [k for k, name in enumerate(plain) if name == _STANDARD[role]]
+    return standard or [k for k, name in enumerate(plain) if name in _USUAL[role]]
 
 
 def _collect(
     source: Source,
-    rows: Iterator[list[str]],
+    rows: Any,  # a csv.reader: rows of fields, and line_num
     header: list[str],
     at: dict[str, int],
 ) -> _Events:
@@ -151,7 +140,7 @@ def _collect(
     clock = Clock()
     case_at, item_at, time_at = at["case"], at["item"], at.get("time")
     width = len(header)
-    line = rows.line_num + 1  # type: ignore[attr-defined]
+    line = rows.line_num + 1
     for row in rows:
         if len(row) != width:
             if row:
@@ -161,7 +150,7 @@ def _collect(
                     line,
                 )
             source.notes["blank line(s) skipped"] += 1
-            line = rows.line_num + 1  # type: ignore[attr-defined]
+            line = rows.line_num + 1
             continue
         case, item = row[case_at], row[item_at]
         if not case or not item:
@@ -180,7 +169,7 @@ def _collect(
             events.whole.append(whole)
             events.part.append(part)
         # A quoted field may span lines: the next row starts after the last line of this one.
-        line = rows.line_num + 1  # type: ignore[attr-defined]
+        line = rows.line_num + 1
     return events
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 
 from posetta.data.place import named
 from posetta.data.readers.contract import Columns, Format, Parsed, RawTrace
@@ -64,13 +65,8 @@ def _new_header(
             f"the header announces {expected:,} alternatives and names {len(names):,}. "
             'Each needs a line like "# ALTERNATIVE NAME 1: x".'
         )
-    rankings = _chained((line, text), lines) if text else iter(())
+    rankings = chain([(line, text)], lines) if text else iter(())
     return names, announced.get("VOTERS"), rankings
-
-
-def _chained(first: tuple[int, str], rest: Numbered) -> Numbered:
-    yield first
-    yield from rest
 
 
 def _old_header(

@@ -7,6 +7,7 @@ expand. Each trace is sorted by time like a case of a long table.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from xml.parsers import expat
 
 from posetta.data.place import named
@@ -24,6 +25,7 @@ class _Log:
         self._case_key = columns.case or "concept:name"
         self._item_key = columns.item or "concept:name"
         self._time_key = "time:timestamp" if columns.time is None else columns.time
+        self._case_required = columns.case is not None
         self._time_required = bool(columns.time)
         self._clock = Clock()
         self._depth = 0
@@ -134,6 +136,8 @@ class _Log:
             self._times.append(self._time)
 
     def _end_trace(self) -> None:
+        if self._case_required and self._id is None:
+            raise self.fault(f'a trace has no "{self._case_key}". Every trace needs one.')
         labels, lines, times = self._labels, self._lines, self._times
         ranks = None
         if times:
@@ -159,15 +163,11 @@ def _read(source: Source, columns: Columns) -> Parsed:
 
 
 def _traces(source: Source, log: _Log) -> Iterator[RawTrace]:
-    blocks = source.blocks()
-    last = False
-    while not last:
-        block = next(blocks, b"")
-        last = not block
-        if last and not log.parser.CurrentByteIndex and not source.head.strip():
-            return  # an empty file: no traces, which is said in the same words for every format
+    if not source.head:
+        return  # an empty file: no traces, which is said in the same words for every format
+    for block in chain(source.blocks(), (b"",)):  # the empty block ends the document
         try:
-            log.parser.Parse(block, last)
+            log.parser.Parse(block, not block)
         except expat.ExpatError as error:
             raise source.fault(
                 f"is not well-formed XML ({expat.errors.messages[error.code]}, column "
