@@ -21,7 +21,7 @@ from scipy.special import expit
 
 from posetta.data import Traces
 
-LETTERS = "abcdefghij"
+LETTERS = list("abcdefghij")
 
 
 def rows(traces):

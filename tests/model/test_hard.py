@@ -37,7 +37,7 @@ def cases(draw):
 
 
 def test_steps_of_a_fork_by_hand():
-    traces = Traces.from_lists([["a", "d", "c", "b"], ["d", "a", "b", "c"]], items="abcd")
+    traces = Traces.from_lists([["a", "d", "c", "b"], ["d", "a", "b", "c"]], items=list("abcd"))
     steps = np.exp(hard_step_log_probabilities(FORK, 2.0, traces))
     # {a: 3², d: 1²}, then {b, c, d} alike; {a, d}, then a is forced.
     np.testing.assert_allclose(steps, [9 / 10, 1 / 3, 1 / 2, 1, 1 / 10, 1, 1 / 2, 1], **CLOSE)
@@ -110,10 +110,10 @@ def test_relabelling_the_items_changes_nothing(case, data):
 def test_a_count_is_that_many_copies():
     lists = [["a", "c"], ["d", "a", "b"], ["a", "c"]]
     one_by_one = sum(
-        count * hard_log_likelihood(FORK, 1.3, Traces.from_lists([y], items="abcd"), 0.1)
+        count * hard_log_likelihood(FORK, 1.3, Traces.from_lists([y], items=list("abcd")), 0.1)
         for y, count in zip(lists, [2, 5, 1], strict=True)
     )
-    traces = Traces.from_lists(lists, items="abcd", counts=[2, 5, 1])
+    traces = Traces.from_lists(lists, items=list("abcd"), counts=[2, 5, 1])
     assert traces.n_unique == 2
     np.testing.assert_allclose(hard_log_likelihood(FORK, 1.3, traces, 0.1), one_by_one, **CLOSE)
     single = hard_trace_log_likelihood(FORK, 1.3, traces, 0.1)
@@ -122,14 +122,16 @@ def test_a_count_is_that_many_copies():
 
 def test_items_outside_the_choice_set_say_nothing():
     """b before a is broken only where both are candidates."""
-    traces = Traces.from_lists([["b", "c"], ["b"]], items="abcd", choice_sets=[None, "bcd"])
+    traces = Traces.from_lists(
+        [["b", "c"], ["b"]], items=list("abcd"), choice_sets=[None, list("bcd")]
+    )
     np.testing.assert_allclose(
         hard_trace_log_likelihood(FORK, 1.0, traces), np.log([1 / 2, 1 / 3]), **CLOSE
     )
 
 
 def test_an_impossible_trace_has_probability_zero_without_noise_only():
-    traces = Traces.from_lists([["d", "b", "a"], ["a", "b"]], items="abcd", counts=[2, 1])
+    traces = Traces.from_lists([["d", "b", "a"], ["a", "b"]], items=list("abcd"), counts=[2, 1])
     assert hard_log_likelihood(FORK, 1.0, traces) == -math.inf
     np.testing.assert_array_equal(
         np.isfinite(hard_step_log_probabilities(FORK, 1.0, traces)), [True, False, True, True, True]
@@ -144,12 +146,12 @@ def test_an_impossible_trace_has_probability_zero_without_noise_only():
 
 
 def test_an_unlisted_predecessor_in_the_choice_set_makes_a_list_impossible():
-    traces = Traces.from_lists([["b"]], items="abcd", choice_sets=[["a", "b"]])
+    traces = Traces.from_lists([["b"]], items=list("abcd"), choice_sets=[["a", "b"]])
     assert hard_log_likelihood(FORK, 1.0, traces) == -math.inf
 
 
 def test_no_traces_have_log_likelihood_zero():
-    traces = Traces.from_lists([], items="abcd")
+    traces = Traces.from_lists([], items=list("abcd"))
     assert hard_log_likelihood(FORK, 1.0, traces) == 0.0
     assert hard_trace_log_likelihood(FORK, 1.0, traces).shape == (0,)
     assert hard_step_log_probabilities(FORK, 1.0, traces).shape == (0,)
@@ -157,7 +159,7 @@ def test_no_traces_have_log_likelihood_zero():
 
 @pytest.mark.parametrize("shape", [(3, 3), (4, 3), (4,), (1, 4, 4)])
 def test_a_closure_of_another_shape_is_refused(shape):
-    traces = Traces.from_lists([["a", "b"]], items="abcd")
+    traces = Traces.from_lists([["a", "b"]], items=list("abcd"))
     with pytest.raises(InputError, match=r"expected a closure of shape \(4, 4\).*got"):
         hard_log_likelihood(np.zeros(shape, dtype=bool), 1.0, traces)
 
@@ -174,6 +176,6 @@ def test_a_closure_of_another_shape_is_refused(shape):
     ],
 )
 def test_scalars_out_of_range_are_refused(beta, noise, text):
-    traces = Traces.from_lists([["a", "b"]], items="abcd")
+    traces = Traces.from_lists([["a", "b"]], items=list("abcd"))
     with pytest.raises(SettingError, match=text):
         hard_log_likelihood(FORK, beta, traces, noise)

@@ -144,10 +144,10 @@ def test_a_count_is_that_many_copies():
     lists, counts = [["a", "c"], ["d", "a", "b"], ["a", "c"]], [2, 5, 1]
     scalars = 1.3, 2.0, 0.3
     parts = [
-        relaxed_log_likelihood_and_grad(latent, *scalars, Traces.from_lists([y], "abcd"), 0.1)
+        relaxed_log_likelihood_and_grad(latent, *scalars, Traces.from_lists([y], list("abcd")), 0.1)
         for y in lists
     ]
-    traces = Traces.from_lists(lists, items="abcd", counts=counts)
+    traces = Traces.from_lists(lists, items=list("abcd"), counts=counts)
     assert traces.n_unique == 2
     whole = relaxed_log_likelihood_and_grad(latent, *scalars, traces, 0.1)
     for name in whole._fields:
@@ -160,7 +160,9 @@ def test_a_count_is_that_many_copies():
 def test_items_outside_the_choice_set_say_nothing():
     rng = np.random.default_rng(4)
     latent = rng.normal(size=(4, 2))
-    traces = Traces.from_lists([["b", "c"], ["b"]], items="abcd", choice_sets=[None, "bc"])
+    traces = Traces.from_lists(
+        [["b", "c"], ["b"]], items=list("abcd"), choice_sets=[None, list("bc")]
+    )
     moved = latent.copy()
     moved[[0, 3]] = rng.normal(size=(2, 2))
     args = 1.0, 2.0, 0.3, traces
@@ -208,7 +210,10 @@ def test_every_coordinate_of_the_gradient(noise):
     latent = rng.normal(size=(6, 3))
     lists = [list("abcdef"), list("fbd"), list("ce"), list("eab")]
     traces = Traces.from_lists(
-        lists, items="abcdef", counts=[1, 2, 3, 1], choice_sets=[None, None, "abcde", None]
+        lists,
+        items=list("abcdef"),
+        counts=[1, 2, 3, 1],
+        choice_sets=[None, None, list("abcde"), None],
     )
     theta = np.append(latent.ravel(), [1.4, 2.5])
 
@@ -241,7 +246,7 @@ def test_value_and_gradient_at_extremes(case):
 
 def test_a_trace_against_the_order_stays_possible():
     latent = np.array([[5.0, 5.0], [-5.0, -5.0]])
-    against = Traces.from_lists([["b", "a"]], items="ab")
+    against = Traces.from_lists([["b", "a"]], items=list("ab"))
     sharp = relaxed_log_likelihood(latent, 1.0, 100.0, 0.3, against)
     assert -math.inf < sharp < -900.0
     noisy = relaxed_log_likelihood(latent, 1.0, 100.0, 0.3, against, noise=0.2)
@@ -250,7 +255,7 @@ def test_a_trace_against_the_order_stays_possible():
 
 def test_no_traces_have_log_likelihood_zero_and_no_gradient():
     latent = np.random.default_rng(8).normal(size=(3, 2))
-    traces = Traces.from_lists([], items="abc")
+    traces = Traces.from_lists([], items=list("abc"))
     args = latent, 1.0, 2.0, 0.3, traces
     assert relaxed_log_likelihood(*args) == 0.0
     assert relaxed_trace_log_likelihood(*args).shape == (0,)
@@ -271,7 +276,7 @@ LIKELIHOODS = [
 @pytest.mark.parametrize("likelihood", LIKELIHOODS)
 @pytest.mark.parametrize("shape", [(2, 2), (4, 2), (3,), (3, 2, 1)])
 def test_a_latent_of_another_shape_is_refused(likelihood, shape):
-    traces = Traces.from_lists([["a", "b"]], items="abc")
+    traces = Traces.from_lists([["a", "b"]], items=list("abc"))
     with pytest.raises(InputError, match=r"expected a latent of shape \(3, dim\).*got"):
         likelihood(np.zeros(shape), 1.0, 2.0, 0.3, traces)
 
