@@ -181,6 +181,7 @@ CASES = {
     "closing brace": ("f.toc", PREFLIB + b"1: 1},2\n", ", line 4: has a brace without its partner"),
     "tie": ("f.toc", PREFLIB + b"1: {1,2}\n", ', line 4: trace "1" has "x" and "y" tied'),
     "ranked twice": ("f.soc", PREFLIB + b"1: 1,2,1\n", ', line 4: trace "1" lists "x" twice'),
+    "old: odd space": ("f.soc", b"2\n1,x\n2\x1c,y\n2,2,2\nx", ", line 5: a ranking starts with"),
     "old: cut off": ("f.soc", b"3\n1,x\n2,y\n", ", line 3: .* announces 3 alternatives"),
     "old: no sums": ("f.soc", b"1\n1,x\n5,1\n", ', line 3: a line like "voters,sum,unique"'),
     # XES

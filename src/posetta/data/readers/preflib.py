@@ -72,31 +72,33 @@ def _new_header(
 def _old_header(
     source: Source, line: int, text: str, lines: Numbered
 ) -> tuple[dict[int, str], int | None]:
-    if not _is_number(text):
+    n_alternatives = _number(text)
+    if n_alternatives is None:
         raise source.fault(
             "is not a PrefLib file: it should start with a # header or with the number of "
             'alternatives. For plain rankings, one per line, pass format="text".',
             line,
         )
     names: dict[int, str] = {}
-    for _ in range(int(text)):
+    for _ in range(n_alternatives):
         line, row = next(lines, (line, ""))
-        number, comma, name = row.partition(",")
-        if not (comma and _is_number(number)) or int(number) in names:
+        before, comma, name = row.partition(",")
+        number = _number(before)
+        if not comma or number is None or number in names:
             raise source.fault(
                 f'the header announces {text} alternatives, so a line like "{len(names) + 1},name" '
                 "should stand here.",
                 line,
             )
-        names[int(number)] = name.strip()
+        names[number] = name.strip()
     line, row = next(lines, (line, ""))
-    sizes = row.split(",")
-    if len(sizes) != 3 or not all(map(_is_number, sizes)):
+    sizes = [_number(size) for size in row.split(",")]
+    if len(sizes) != 3 or None in sizes:
         raise source.fault(
             'a line like "voters,sum,unique" with three numbers should follow the alternatives.',
             line,
         )
-    return names, int(sizes[0])
+    return names, sizes[0]
 
 
 def _check_names(source: Source, names: dict[int, str]) -> None:
@@ -119,17 +121,18 @@ def _rankings(
         if text.startswith("#"):
             source.notes["comment line(s) skipped"] += 1
             continue
-        count, found, body = text.partition(separator)
-        if not _is_number(count) or not (found or separator == ","):
+        before, found, body = text.partition(separator)
+        count = _number(before)
+        if count is None or not (found or separator == ","):
             raise source.fault(
                 f'a ranking starts with its count, like "3{separator} 1,2,{{3,4}}"; this line '
                 f'starts with "{text[:20]}".',
                 line,
             )
-        total += int(count)
+        total += count
         labels, ranks = _ranking(source, line, body, names)
         tied = bool(ranks) and ranks[-1] + 1 < len(ranks)
-        yield RawTrace(labels, count=int(count), line=line, ranks=ranks if tied else None)
+        yield RawTrace(labels, count=count, line=line, ranks=ranks if tied else None)
     if voters is not None and voters != total:
         source.notes[f"ranking(s) in the file, where its header announces {voters:,}"] += total
 
@@ -143,16 +146,14 @@ def _ranking(
     rank = -1
     in_braces = False
     for token in text.split(",") if text.strip() else ():
-        number = token.strip()
-        opens, closes = number.startswith("{"), number.endswith("}")
-        number = number.removeprefix("{").removesuffix("}").strip()
+        token = token.strip()
+        opens, closes = token.startswith("{"), token.endswith("}")
+        number = _number(token.removeprefix("{").removesuffix("}"))
         if (opens and in_braces) or (closes and not (opens or in_braces)):
             raise source.fault("has a brace without its partner.", line)
-        if not _is_number(number):
-            raise source.fault(
-                f'"{token.strip()[:20]}" should be the number of an alternative.', line
-            )
-        label = names.get(int(number))
+        if number is None:
+            raise source.fault(f'"{token[:20]}" should be the number of an alternative.', line)
+        label = names.get(number)
         if label is None:
             raise source.fault(
                 f"ranks alternative {number}, which the header does not name "
@@ -168,9 +169,10 @@ def _ranking(
     return labels, ranks
 
 
-def _is_number(text: str) -> bool:
+def _number(text: str) -> int | None:
+    """Return a plain whole number, or None: `int` alone would also take ``1_0`` and ``+1``."""
     text = text.strip()
-    return text.isascii() and text.isdigit() and len(text) <= 15
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 15 else None
 
 
 def _looks_like(head: str) -> str:
