@@ -1,0 +1,8 @@
+"""How do we draw? Settings of the methods, and `fit`."""
+
+from __future__ import annotations
+
+from posetta.infer.fit import choose_method, fit
+from posetta.infer.methods import METHODS, Exact, Majority, Maximal, Settings
+
+__all__ = ["METHODS", "Exact", "Majority", "Maximal", "Settings", "choose_method", "fit"]

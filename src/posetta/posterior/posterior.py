@@ -1,0 +1,148 @@
+"""`Posterior`: what a fit learned. Plain arrays and labels; it does not know who drew them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posetta.data import Traces
+from posetta.errors import InputError
+from posetta.model.model import Model
+from posetta.order import Poset
+from posetta.posterior.decode import decode
+
+if TYPE_CHECKING:
+    import xarray
+
+Status = Literal["ok", "approximate", "budget_reached", "unmixed", "diverged"]
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Draws of the order and of the scalars, indexed (chain, draw, ...).
+
+    The closures are kept as bits: ``closure_bits[c, s, i]`` packs the row "i before ..." of draw s
+    of chain c, eight items to the byte.
+    """
+
+    closure_bits: NDArray[np.uint8]
+    scalars: Mapping[str, NDArray[np.float64]]
+    """Of rho, beta, gamma, dim and noise those that the method knows, fixed values included."""
+    log_likelihood: NDArray[np.float64]
+    """(chain, draw, unique row): log probability of ONE copy of each training row."""
+    latent: NDArray[np.float64] | None = None
+    """(chain, draw, item, dim), the centred U; NaN-padded when the dimension is random."""
+
+    @staticmethod
+    def pack(closures: NDArray[np.bool_]) -> NDArray[np.uint8]:
+        """Pack closures (..., item, item) into bits."""
+        return np.packbits(closures, axis=-1)
+
+    @property
+    def n_chains(self) -> int:
+        """Number of chains."""
+        return self.closure_bits.shape[0]
+
+    @property
+    def n_draws(self) -> int:
+        """Number of draws of each chain."""
+        return self.closure_bits.shape[1]
+
+    def closures(self, n_items: int) -> Iterator[NDArray[np.bool_]]:
+        """Iterate over the closures of all chains, one draw after another."""
+        for rows in self.closure_bits.reshape(-1, *self.closure_bits.shape[2:]):
+            yield np.unpackbits(rows, axis=-1, count=n_items).astype(bool)
+
+    def scalar(self, name: str) -> NDArray[np.float64]:
+        """Return the draws of one scalar, chains one after another."""
+        return self.scalars[name].reshape(-1)
+
+    def mean_closure(self, n_items: int) -> NDArray[np.float64]:
+        """Return the share of draws in which i precedes j."""
+        total = np.zeros((n_items, n_items), dtype=np.int64)
+        for chain in self.closure_bits:
+            for block in np.array_split(chain, max(1, len(chain) // 256)):
+                total += np.unpackbits(block, axis=-1, count=n_items).sum(axis=0, dtype=np.int64)
+        return total / (self.n_chains * self.n_draws)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Posterior:
+    """The result of a fit: a probability for every "i before j", and what stands behind it.
+
+    A baseline gives a single order: then ``is_point`` is true, ``precedence`` is 0 or 1, and there
+    is one draw.
+    """
+
+    items: tuple[str, ...]
+    method: str
+    likelihood: Literal["hard", "relaxed"]
+    """Which likelihood scores new traces under these draws."""
+    model: Model
+    settings: Mapping[str, Any]
+    seed: int
+    traces: Traces
+    draws: Draws
+    precedence: NDArray[np.float64]
+    """``precedence[i, j]`` = Pr(item i precedes item j | data)."""
+    status: Status = "ok"
+    warnings: tuple[str, ...] = ()
+    diagnostics: Mapping[str, Any] = field(default_factory=dict)
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    is_point: bool = False
+
+    def decode(self, threshold: float = 0.5) -> Poset:
+        """Return one order: pairs above ``threshold``, cycles broken at their least probable."""
+        return Poset.from_closure(decode(self.precedence, threshold), self.items)
+
+    def orders(self) -> Iterator[Poset]:
+        """Iterate over the draws as orders."""
+        for closure in self.draws.closures(len(self.items)):
+            yield Poset.from_closure(closure, self.items)
+
+    def probability(self, first: str, second: str) -> float:
+        """Return Pr(``first`` precedes ``second`` | data)."""
+        return float(self.precedence[self._position(first), self._position(second)])
+
+    @cached_property
+    def incomparable(self) -> NDArray[np.float64]:
+        """Probability that neither item precedes the other; the diagonal is 0."""
+        neither = np.clip(1.0 - self.precedence - self.precedence.T, 0.0, 1.0)
+        np.fill_diagonal(neither, 0.0)
+        return neither
+
+    @cached_property
+    def scalar_summary(self) -> dict[str, dict[str, float]]:
+        """Mean, sd, 5 % and 95 % of every scalar."""
+        summary = {}
+        for name in self.draws.scalars:
+            values = self.draws.scalar(name)
+            low, high = np.quantile(values, [0.05, 0.95])
+            summary[name] = {
+                "mean": float(values.mean()),
+                "sd": float(values.std(ddof=1)) if len(values) > 1 else 0.0,
+                "q5": float(low),
+                "q95": float(high),
+            }
+        return summary
+
+    def to_datatree(self) -> xarray.DataTree:
+        """Return the draws as a labelled tree (groups posterior, log_likelihood, ...)."""
+        from posetta.posterior.io import to_datatree
+
+        return to_datatree(self)
+
+    def _position(self, label: str) -> int:
+        try:
+            return self.items.index(label)
+        except ValueError:
+            raise InputError(f'there is no item "{label}" among the {len(self.items)}.') from None
+
+    def __repr__(self) -> str:
+        kind = "one order" if self.is_point else f"{self.draws.n_chains}x{self.draws.n_draws} draws"
+        return f"Posterior({self.method}, {len(self.items)} items, {kind}, status {self.status!r})"
