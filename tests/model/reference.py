@@ -247,6 +247,11 @@ def log_target(model, traces, w):
 # -- random cases ----------------------------------------------------------------------------------
 
 
+def matrices(shape, elements):
+    """An array whose entries are all drawn (by default hypothesis repeats one value for most)."""
+    return arrays(np.float64, shape, elements=elements, fill=st.nothing())
+
+
 @st.composite
 def observations(draw, n_items, max_rows=4):
     """Traces on ``n_items`` items: subsets, repeats, counts, and top-k lists with a choice set."""
@@ -266,8 +271,8 @@ def latents(draw, min_items=1, max_items=6, max_dim=4, bound=3.0, whole=False):
     """A latent matrix; ``whole`` numbers make ties common."""
     shape = (draw(st.integers(min_items, max_items)), draw(st.integers(1, max_dim)))
     if whole:
-        return draw(arrays(np.float64, shape, elements=st.integers(-3, 3).map(float)))
-    return draw(arrays(np.float64, shape, elements=st.floats(-bound, bound, width=32)))
+        return draw(matrices(shape, st.integers(-3, 3).map(float)))
+    return draw(matrices(shape, st.floats(-bound, bound, width=32)))
 
 
 @st.composite
@@ -275,7 +280,7 @@ def separated_latents(draw, min_items=2, max_items=5, max_dim=4):
     """A latent matrix whose entries differ by at least 1/2 within every column."""
     n_items, dim = draw(st.integers(min_items, max_items)), draw(st.integers(1, max_dim))
     columns = [draw(st.permutations(range(n_items))) for _ in range(dim)]
-    jitter = draw(arrays(np.float64, (n_items, dim), elements=st.floats(0.0, 0.5, width=32)))
+    jitter = draw(matrices((n_items, dim), st.floats(0.0, 0.5, width=32)))
     return np.array(columns, dtype=float).T + jitter
 
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from tests.model import reference as ref
 
 from posetta.data import Traces
@@ -46,7 +45,7 @@ def extreme_cases(draw):
     """|u| up to 50, gamma up to 1e4, tau down to 1e-3, ties and near ties included."""
     n_items, dim = draw(st.integers(2, 5)), draw(st.integers(1, 3))
     value = st.sampled_from([-50.0, -1.0, 0.0, 1e-9, 0.001, 1.0, 49.999, 50.0])
-    latent = draw(arrays(np.float64, (n_items, dim), elements=value))
+    latent = draw(ref.matrices((n_items, dim), value))
     beta = draw(st.sampled_from([0.0, 1.0, 30.0]))
     gamma = draw(st.sampled_from([1e-3, 1.0, 1e4]))
     tau = draw(st.sampled_from([1e-3, 0.3, 100.0]))

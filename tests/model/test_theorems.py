@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from scipy.special import expit, logit
 from scipy.stats import ks_2samp
 from tests.model import reference as ref
@@ -40,7 +39,7 @@ fractions = st.floats(0.01, 0.9)
 
 
 def vectors(dim):
-    return arrays(np.float64, dim, elements=st.floats(-10.0, 10.0, width=32))
+    return ref.matrices(dim, st.floats(-10.0, 10.0, width=32))
 
 
 def soft_min(a, tau):
