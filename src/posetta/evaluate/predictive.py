@@ -1,0 +1,166 @@
+"""How well does a posterior predict traces? Trace NLL, Step NLL and WAIC."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posetta.data import Traces
+from posetta.data.evidence import PairEvidence
+from posetta.errors import InputError
+from posetta.evaluate.measured import Measured
+from posetta.posterior import Posterior, predictive
+
+# A pointwise variance above this makes WAIC unreliable (Vehtari, Gelman and Gabry, 2017).
+_LARGE_VARIANCE = 0.4
+
+
+class NegativeLogLikelihood(Measured):
+    """A mean NLL; infinite if any trace or step is impossible under every draw."""
+
+    n: int
+    """Traces, or steps, that were averaged (counts included)."""
+    n_impossible: int
+    """Of these, how many every draw gives probability 0."""
+    finite_mean: float
+    """Mean over the possible ones; NaN if there are none."""
+
+    @classmethod
+    def of(cls, log_probability: NDArray[np.float64], weight: NDArray[np.int64]) -> Self:
+        """Average -log p with the given multiplicities."""
+        n = int(weight.sum())
+        if n == 0:
+            raise InputError("there are no test traces to score.")
+        possible = np.isfinite(log_probability)
+        nll, kept = -log_probability[possible], weight[possible]
+        finite_mean = float(np.average(nll, weights=kept)) if kept.sum() else float("nan")
+        error = None
+        if possible.all() and n > 1:
+            variance = float(kept @ (nll - finite_mean) ** 2) / (n - 1)
+            error = float(np.sqrt(variance / n))
+        self = cls(finite_mean if possible.all() else np.inf, error)
+        self.n = n
+        self.n_impossible = n - int(kept.sum())
+        self.finite_mean = finite_mean
+        return self
+
+    def __repr__(self) -> str:
+        if not self.n_impossible:
+            return super().__repr__()
+        return f"inf ({self.n_impossible} of {self.n} impossible; rest {self.finite_mean:.6g})"
+
+
+def trace_nll(
+    posterior: Posterior, test: Traces, likelihood: str = "own"
+) -> NegativeLogLikelihood:
+    """Return the mean over traces of -log mean_s p(trace | draw s).
+
+    ``likelihood="hard"`` scores any method's draws under the hard frontier model.
+    """
+    test = test.with_items(posterior.items)
+    return NegativeLogLikelihood.of(predictive(posterior, test, likelihood).trace, test.counts)
+
+
+def step_nll(
+    posterior: Posterior, test: Traces, likelihood: str = "own", *, first_step: int = 1
+) -> NegativeLogLikelihood:
+    """Return the mean over steps of -log mean_s p(step | prefix, draw s).
+
+    ``first_step=2`` leaves out the step from the empty prefix.
+    """
+    if first_step not in (1, 2):
+        raise InputError(f"first_step={first_step} must be 1 or 2.")
+    test = test.with_items(posterior.items)
+    log_probability = predictive(posterior, test, likelihood).step
+    weight = np.repeat(test.counts, test.n_listed)
+    if first_step == 2:
+        starts = np.concatenate([[0], np.cumsum(test.n_listed)[:-1]])
+        weight[starts] = 0
+        log_probability = np.delete(log_probability, starts)
+        weight = np.delete(weight, starts)
+    return NegativeLogLikelihood.of(log_probability, weight)
+
+
+@dataclass(frozen=True)
+class Waic:
+    """WAIC = -2 (lppd - p_waic), one term per observation."""
+
+    waic: float
+    lppd: float
+    p_waic: float
+    standard_error: float
+    """Sampling error of ``waic`` over the observations."""
+    warnings: tuple[str, ...]
+
+
+def waic(posterior: Posterior, traces: Traces) -> Waic:
+    """Return WAIC of the training traces, with sample variance (S - 1) over draws.
+
+    A row counts ``count`` times; the variance is that of the log-likelihood of one copy. At noise
+    0 the support of the hard model depends on the order, so WAIC of hard draws is optimistic: the
+    traces that alone witness a reversal are named in the warnings.
+    """
+    if posterior.is_point:
+        raise InputError("WAIC needs a posterior; a baseline's single order has no draws.")
+    draws = posterior.draws.log_likelihood
+    log_likelihood = draws.reshape(-1, draws.shape[-1])
+    if traces.hash != posterior.traces.hash:
+        raise InputError("WAIC is for the traces that were fitted; these are others.")
+    n_draws = len(log_likelihood)
+    if n_draws < 2:
+        raise InputError("WAIC needs at least two draws.")
+    counts = posterior.traces.counts
+    top = log_likelihood.max(axis=0)
+    with np.errstate(invalid="ignore"):
+        shifted = np.exp(log_likelihood - top)
+        lppd = top + np.log(shifted.mean(axis=0))
+        variance = log_likelihood.var(axis=0, ddof=1)
+    n = int(counts.sum())
+    terms = -2.0 * (lppd - variance)
+    total = float(counts @ terms)
+    error = float(np.sqrt(n / max(n - 1, 1) * (counts @ (terms - total / n) ** 2))) if n else 0.0
+    return Waic(
+        waic=total,
+        lppd=float(counts @ lppd),
+        p_waic=float(counts @ variance),
+        standard_error=error,
+        warnings=tuple(_waic_warnings(posterior, variance)),
+    )
+
+
+def _waic_warnings(posterior: Posterior, variance: NDArray[np.float64]) -> list[str]:
+    traces = posterior.traces
+    warnings = []
+    large = int(traces.counts[variance > _LARGE_VARIANCE].sum())
+    if large:
+        warnings.append(
+            f"{large} of {len(traces)} traces have a log-likelihood variance above "
+            f"{_LARGE_VARIANCE}: WAIC is unstable there."
+        )
+    if posterior.likelihood == "hard" and not np.any(posterior.draws.scalar("noise") > 0.0):
+        witnesses = sole_witnesses(traces)
+        if witnesses:
+            named = ", ".join(traces.describe_row(row) for row in witnesses[:3])
+            more = f" and {len(witnesses) - 3} more" if len(witnesses) > 3 else ""
+            warnings.append(
+                "at noise 0 WAIC of hard draws is optimistic: these traces alone show a pair in "
+                f"reverse, so leaving one out changes which orders are possible: {named}{more}. "
+                "Compare by refitting without them."
+            )
+    return warnings
+
+
+def sole_witnesses(traces: Traces) -> list[int]:
+    """Return the unique rows, observed once, that alone show some pair reversed."""
+    before = PairEvidence.of(traces).before
+    alone = (before == 1) & (before.T > 0)
+    rows = []
+    for row in np.flatnonzero(traces.counts == 1):
+        members, listed = traces.choice_set(row), traces.n_listed[row]
+        shown = alone[np.ix_(members[:listed], members)]
+        if np.triu(shown, k=1).any():
+            rows.append(int(row))
+    return rows

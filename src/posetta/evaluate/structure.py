@@ -1,0 +1,48 @@
+"""How well does an order match the truth? Precision, recall and F1 of the closures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from posetta.errors import InputError
+from posetta.order import Poset
+
+
+@dataclass(frozen=True)
+class ClosureScores:
+    """Closure-level recovery (appendix "Closure-level structural recovery")."""
+
+    precision: float
+    recall: float
+    f1: float
+    n_recovered: int
+    n_spurious: int
+    n_missed: int
+
+
+def closure_scores(order: Poset, truth: Poset) -> ClosureScores:
+    """Compare the closures of two orders over the same items, aligned by label.
+
+    Precision of an empty estimate and recall of an empty truth are 1; F1 of two empty orders is 1.
+    """
+    aligned = align(order, truth.items)
+    recovered = int((aligned.closure & truth.closure).sum())
+    spurious = int((aligned.closure & ~truth.closure).sum())
+    missed = int((truth.closure & ~aligned.closure).sum())
+    precision = recovered / (recovered + spurious) if recovered + spurious else 1.0
+    recall = recovered / (recovered + missed) if recovered + missed else 1.0
+    f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+    return ClosureScores(precision, recall, f1, recovered, spurious, missed)
+
+
+def align(order: Poset, items: tuple[str, ...]) -> Poset:
+    """Return ``order`` with its items in the given order; both must name the same items."""
+    if set(order.items) != set(items):
+        differing = sorted(set(order.items) ^ set(items))
+        raise InputError(
+            "the two orders are over different items: "
+            + ", ".join(f'"{label}"' for label in differing[:5])
+            + (" and others" if len(differing) > 5 else "")
+            + " are in one only. Compare over a common suborder."
+        )
+    return order.reindex(items)
