@@ -11,7 +11,8 @@ import os
 import platform
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -39,28 +40,47 @@ def save(
     overwrite: bool = False,
 ) -> Path:
     """Write a result folder; an existing one is replaced only with ``overwrite=True``."""
-    target = Path(folder)
-    if target.exists() and not overwrite:
-        if not target.is_dir() or any(target.iterdir()):
-            raise InputError(f"{target} exists already. Choose another folder, or overwrite it.")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-    except OSError as error:
-        raise InputError(f"{target} cannot be written: {error.strerror}.") from None
-    try:
+    with staged_folder(folder, overwrite=overwrite) as staging:
         to_datatree(posterior).to_netcdf(staging / DRAWS_FILE, engine="h5netcdf")
         text = json.dumps(summary(posterior, threshold), indent=1, allow_nan=False)
         (staging / SUMMARY_FILE).write_text(text + "\n", encoding="utf-8")
+    return Path(folder)
+
+
+@contextmanager
+def staged_folder(folder: str | os.PathLike[str], *, overwrite: bool) -> Iterator[Path]:
+    """Give a folder to write in, and move it to its place when all is written.
+
+    If anything fails on the way, the destination is as it was before.
+    """
+    target = Path(folder)
+    check_free(target, overwrite=overwrite)
+    staging = None
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+        yield staging
         staging.chmod(0o755)
         if target.exists():
-            shutil.rmtree(target) if target.is_dir() else target.unlink()
+            shutil.rmtree(target)
         staging.replace(target)
     except OSError as error:
         raise InputError(f"{target} cannot be written: {error.strerror or error}.") from None
     finally:
-        shutil.rmtree(staging, ignore_errors=True)
-    return target
+        if staging is not None:
+            shutil.rmtree(staging, ignore_errors=True)
+
+
+def check_free(folder: str | os.PathLike[str], *, overwrite: bool) -> None:
+    """Refuse a destination that holds something, before any work is done for it."""
+    target = Path(folder)
+    if target.is_file():
+        raise InputError(f"{target} is a file. Name a folder.")
+    if target.is_dir() and any(target.iterdir()) and not overwrite:
+        raise InputError(
+            f"{target} holds something already. Choose another folder, or replace it with "
+            "--force (overwrite=True)."
+        )
 
 
 def load(folder: str | os.PathLike[str]) -> Posterior:

@@ -1,0 +1,70 @@
+"""``posetta data``: describe traces without fitting."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from posetta.cli import options
+
+if TYPE_CHECKING:
+    from posetta.data import Traces
+
+
+def data(
+    inputs: options.Inputs,
+    format: options.Format = None,
+    repeats: options.Repeats = "error",
+    ties: options.Ties = "error",
+    empty: options.Empty = "error",
+    choice_set: options.ChoiceSet = "listed",
+    case: options.Case = None,
+    item: options.Item = None,
+    time: options.Time = None,
+    json: options.Json = False,
+) -> None:
+    """Describe traces without fitting: sizes, conflicts, which pairs were seen in both orders.
+
+    Example: `posetta data runs.jsonl` or `posetta data log.csv --case order --item step`
+    """
+    import json as json_module
+
+    from posetta.cli.show import console, show_conflicts, show_description, show_report
+    from posetta.data.describe import describe
+
+    traces = read(inputs, format, repeats, ties, empty, choice_set, case, item, time)
+    described = describe(traces)
+    if json:
+        notes = dict(traces.report.notes)
+        print(json_module.dumps({**described.to_dict(), "hash": traces.hash, "notes": notes}))
+        return
+    out = console()
+    show_report(out, traces.report)
+    show_description(out, described)
+    show_conflicts(out, traces)
+
+
+def read(
+    inputs: list[str],
+    format: str | None,
+    repeats: str,
+    ties: str,
+    empty: str,
+    choice_set: str,
+    case: str | None,
+    item: str | None,
+    time: str | None,
+) -> Traces:
+    """Read all inputs into one set of traces."""
+    from posetta.data import read_traces
+
+    return read_traces(
+        inputs[0] if len(inputs) == 1 else inputs,
+        format=format,
+        repeats=repeats,
+        ties=ties,
+        empty=empty,
+        choice_set=choice_set,
+        case=case,
+        item=item,
+        time=time,
+    )

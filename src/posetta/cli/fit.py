@@ -1,0 +1,106 @@
+"""``posetta fit``: infer the order behind traces."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from posetta.cli import options
+from posetta.cli.data import read
+
+NOT_OK = 3
+
+
+def fit(
+    inputs: options.Inputs,
+    method: Annotated[
+        str, typer.Option(help="`auto`, `exact` (up to 5 items), `majority` or `maximal`.")
+    ] = "auto",
+    dim: Annotated[str, typer.Option(help="Latent dimension, or `random`.")] = "4",
+    tau: Annotated[float, typer.Option(help="Soft-min temperature of relaxed methods.")] = 0.3,
+    rho: Annotated[float | None, typer.Option(help="Fix rho instead of inferring it.")] = None,
+    beta: Annotated[float | None, typer.Option(help="Fix beta instead of inferring it.")] = None,
+    gamma: Annotated[float | None, typer.Option(help="Fix gamma instead of inferring it.")] = None,
+    noise: Annotated[
+        str, typer.Option(help="Share of steps that ignore the order, or `infer`.")
+    ] = "0",
+    threshold: Annotated[
+        float, typer.Option(help="Keep a precedence when its probability is above this.")
+    ] = 0.5,
+    out: Annotated[
+        str | None, typer.Option(help="Write a result folder (result.json, posterior.nc).")
+    ] = None,
+    force: options.Force = False,
+    seed: options.Seed = 0,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 3 unless the status is ok or approximate.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print only warnings.")] = False,
+    json: options.Json = False,
+    format: options.Format = None,
+    repeats: options.Repeats = "error",
+    ties: options.Ties = "error",
+    empty: options.Empty = "error",
+    choice_set: options.ChoiceSet = "listed",
+    case: options.Case = None,
+    item: options.Item = None,
+    time: options.Time = None,
+) -> None:
+    """Infer the partial order behind traces, with a probability for every precedence.
+
+    Example: `posetta fit runs.jsonl --out result --seed 7`
+    """
+    import json as json_module
+    import sys
+
+    from posetta.cli.show import console, show_posterior, show_report
+    from posetta.infer import choose_method
+    from posetta.infer import fit as run_fit
+    from posetta.model.model import Model
+    from posetta.posterior.io import check_free, save, summary
+
+    model = Model(
+        dim="random" if dim == "random" else _number(dim, int, "--dim"),
+        tau=tau,
+        rho=rho,
+        beta=beta,
+        gamma=gamma,
+        noise=None if noise == "infer" else _number(noise, float, "--noise"),
+    )
+    if out is not None:
+        check_free(out, overwrite=force)
+    traces = read(inputs, format, repeats, ties, empty, choice_set, case, item, time)
+    screen = console()
+    talk = not (json or quiet)
+    if talk:
+        show_report(screen, traces.report)
+    if method == "auto":
+        method = choose_method(traces)
+        if talk:
+            screen.print(f"Method auto chose {method} for {traces.n_items} items.")
+    posterior = run_fit(traces, method=method, model=model, seed=seed)
+    if out is not None:
+        save(posterior, out, threshold=threshold, overwrite=force)
+    if json:
+        print(json_module.dumps(summary(posterior, threshold), allow_nan=False))
+    elif talk:
+        show_posterior(screen, posterior, threshold)
+        if out is not None:
+            screen.print(f"Saved to {out}")
+    else:
+        for warning in posterior.warnings:
+            print(f"posetta: {warning}", file=sys.stderr)
+    if strict and posterior.status not in ("ok", "approximate"):
+        raise typer.Exit(NOT_OK)
+
+
+def _number(text: str, kind: type, option: str) -> int | float:
+    from posetta.errors import SettingError
+
+    word = {"--dim": "random", "--noise": "infer"}[option]
+    try:
+        value: int | float = kind(text)
+    except ValueError:
+        raise SettingError(f"{option} {text}: expected a number or the word {word}.") from None
+    return value
