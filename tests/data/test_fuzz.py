@@ -97,8 +97,8 @@ def test_any_text_of_telling_characters(format, text):
     read_or_refuse(text.encode("utf-8", errors="surrogatepass"), format=format)
 
 
-INSERTIONS = b'|\n|,|"|{|}|<|>|0|-1|1e999|nan|99999999999999999999|[]|null|\xff|\0|#|a|:|\x1c|\r'.split(
-    b"|"
+INSERTIONS = (
+    b'|\n|,|"|{|}|<|>|0|-1|1e999|nan|99999999999999999999|[]|null|\xff|\0|#|a|:|\x1c|\r'.split(b"|")
 )
 
 

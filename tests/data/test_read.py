@@ -53,8 +53,8 @@ def test_numbering_reaches_choice_sets():
 
 
 def test_numbering_reaches_the_items_of_a_header():
-    text = "2\n1,x\n2,y\n1,1,1\n1,1,1\n"
-    assert read(text, "x.soi", repeats="number").items == ("x#1", "x#2", "y")
+    text = "2\n1,x\n2,y\n2,2,2\n1,1,1,1\n1,1,1\n"
+    assert read(text, "x.soi", repeats="number").items == ("x#1", "x#2", "x#3", "y")
 
 
 def test_a_numbered_name_that_exists_already_is_an_error():

@@ -71,6 +71,15 @@ def test_cases_are_sorted_by_time_and_counted():
     assert traces.report.lines()[0].startswith("1 case(s) sorted by time")
 
 
+@pytest.mark.parametrize("unit", ["1", "0.5", "-0.25"])
+def test_only_cases_that_were_out_of_order_are_counted(unit):
+    early, late = sorted([float(unit), float(unit) + 0.25])
+    ordered = read(f"case,item,time\n1,a,{early}\n2,a,{early}\n1,b,{late}\n")
+    assert not any("sorted by time" in note for note in ordered.report.notes)
+    turned = read(f"case,item,time\n1,b,{late}\n2,a,{early}\n1,a,{early}\n")
+    assert turned.report.lines()[0].startswith("1 case(s) sorted by time")
+
+
 def test_the_file_order_counts_without_a_time_column_or_on_request():
     text = "case,item,time\n1,b,2\n1,a,1\n"
     assert list(read(text, time="")) == [["b", "a"]]

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from posetta.data.traces import MAX_COUNT, Gate, Traces
+from posetta.data import Traces
+from posetta.data.gate import MAX_COUNT, Gate
 from posetta.errors import InputError
 
 ITEMS = tuple("abcdef")
@@ -66,6 +67,12 @@ def test_collapse_is_exact(rows):
 @given(observations())
 def test_layout_is_the_listed_items_then_the_unlisted_rest_in_order(rows):
     traces = build(rows)
+    check_layout(traces)
+    check_layout(traces.with_items(ITEMS[::-1]))
+    check_layout(traces.take([0]))
+
+
+def check_layout(traces: Traces) -> None:
     assert traces.offsets[0] == 0
     assert traces.offsets[-1] == len(traces.members)
     for r in range(traces.n_unique):

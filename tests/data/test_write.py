@@ -78,6 +78,15 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(traces, tmp_path, monkey
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out.jsonl", "rows.jsonl"]
 
 
+def test_whoever_reads_the_old_file_can_go_on(traces, tmp_path):
+    target = tmp_path / "out.jsonl"
+    target.write_text("old")
+    with target.open() as reader:
+        write_traces(traces, target)
+        assert reader.read() == "old"
+    assert len(read_traces(target)) == len(traces)
+
+
 def test_a_folder_that_does_not_exist_is_named(traces, tmp_path):
     with pytest.raises(InputError, match=r"nowhere.*cannot be written"):
         write_traces(traces, tmp_path / "nowhere" / "x.jsonl")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from posetta.data.gate import Gate, count_problem
 from posetta.data.numbering import Numbering, Placed
 from posetta.data.place import named, trace_fault
 from posetta.data.policies import Policies
@@ -15,7 +16,7 @@ from posetta.data.readers.contract import Columns, Format
 from posetta.data.readers.detect import detect
 from posetta.data.report import ReadReport
 from posetta.data.source import PathOrStream, Source, open_source, source_name
-from posetta.data.traces import Gate, Traces, count_problem
+from posetta.data.traces import Traces
 from posetta.errors import InputError, SettingError, choice
 
 

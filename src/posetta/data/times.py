@@ -19,7 +19,7 @@ _EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?", re.ASCII)
 _NON_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 # `datetime` keeps six digits of a fraction; the digits after them are read here.
-_BELOW_MICROSECONDS = re.compile(r":\d\d[.,]\d{6}(\d+)", re.ASCII)
+_BELOW_MICROSECONDS = re.compile(r"\d[.,]\d{6}(\d+)", re.ASCII)
 _WIDEST = Context(prec=60)
 
 
@@ -74,6 +74,6 @@ def _number(text: str) -> Instant:
     value = Decimal(text)
     if abs(value) >= _WHOLE_LIMIT:
         raise ValueError(f"the time is beyond {_WHOLE_LIMIT:,}. Write times as smaller numbers.")
-    whole = int(value) - (value < int(value))
+    whole = int(value)  # towards zero: below zero both integers are negative, and still in order
     part = _WIDEST.multiply(_WIDEST.subtract(value, Decimal(whole)), Decimal(10**_PART_DIGITS))
     return whole, int(part)

@@ -11,22 +11,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from posetta.data.place import place, trace_fault
+from posetta.data.labels import item_index
+from posetta.data.place import place
 from posetta.data.report import ReadReport
 from posetta.errors import InputError
 from posetta.rng import child
 
 NO_METADATA: Mapping[str, Any] = {}
 """Shared by all records without metadata, so that a large log does not hold a dict per case."""
-MAX_COUNT = 10**9
-"""Largest count of one record: sums of counts stay exact in 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +75,8 @@ class Traces:
         numbered in the order in which they first appear. ``choice_sets`` gives, per trace, a larger
         set that the trace was chosen from (a top-k list), or None.
         """
+        from posetta.data.gate import Gate  # the gate builds Traces, so it cannot come first
+
         lists = list(lists)
         for name, given in (("counts", counts), ("ids", ids), ("choice_sets", choice_sets)):
             if given is not None and len(given) != len(lists):
@@ -215,7 +216,7 @@ class Traces:
         items = tuple(items)
         if items == self.items:
             return self
-        index = _index(items)
+        index = item_index(items)
         used = np.unique(self.members)
         new_index = np.full(self.n_items, -1, dtype=np.int32)
         for i in used:
@@ -230,7 +231,7 @@ class Traces:
         members = new_index[self.members]
         for r in range(self.n_unique):  # the unlisted rest is kept in ascending order
             members[self.offsets[r] + self.n_listed[r] : self.offsets[r + 1]].sort()
-        return replace(self, items=items, members=_frozen(members))
+        return replace(self, items=items, members=frozen(members))
 
     def over_all_items(self) -> Traces:
         """Let every trace be chosen from the whole universe: complete traces become top-k lists.
@@ -253,8 +254,8 @@ class Traces:
         ]
         return replace(
             self,
-            members=_frozen(np.concatenate(pieces) if pieces else np.zeros(0, np.int32)),
-            offsets=_frozen(np.arange(self.n_unique + 1, dtype=np.int64) * self.n_items),
+            members=frozen(np.concatenate(pieces) if pieces else np.zeros(0, np.int32)),
+            offsets=frozen(np.arange(self.n_unique + 1, dtype=np.int64) * self.n_items),
         )
 
     def _with_record_counts(self, count: NDArray[np.int64]) -> Traces:
@@ -267,225 +268,22 @@ class Traces:
         old = self.records
         return replace(
             self,
-            members=_frozen(np.concatenate(pieces) if pieces else np.zeros(0, np.int32)),
-            offsets=_frozen(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)),
-            n_listed=_frozen(self.n_listed[rows]),
-            counts=_frozen(counts),
+            members=frozen(np.concatenate(pieces) if pieces else np.zeros(0, np.int32)),
+            offsets=frozen(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)),
+            n_listed=frozen(self.n_listed[rows]),
+            counts=frozen(counts),
             records=Records(
-                row=_frozen(row.astype(np.int64)),
-                count=_frozen(count[kept].astype(np.int64)),
+                row=frozen(row.astype(np.int64)),
+                count=frozen(count[kept].astype(np.int64)),
                 ids=tuple(old.ids[k] for k in kept),
                 file=tuple(old.file[k] for k in kept),
-                line=_frozen(old.line[kept]),
+                line=frozen(old.line[kept]),
                 metadata=tuple(old.metadata[k] for k in kept),
             ),
         )
 
 
-class Gate:
-    """Collects labelled traces one by one, checks each, and closes into a `Traces`.
-
-    The one place where labels become integers. Readers feed it; so does `Traces.from_lists`.
-    """
-
-    def __init__(self, items: Sequence[str] | None = None) -> None:
-        self._fixed = items is not None
-        self._index: dict[str, int] = {} if items is None else _index(items)
-        self._rows: dict[tuple[bytes, int], int] = {}
-        self._row: list[int] = []
-        self._count: list[int] = []
-        self._ids: list[str | None] = []
-        self._known_ids: dict[str, int] = {}
-        self._file: list[str] = []
-        self._line: list[int] = []
-        self._metadata: list[Mapping[str, Any]] = []
-
-    @property
-    def n_records(self) -> int:
-        """How many records were added so far."""
-        return len(self._row)
-
-    @property
-    def items(self) -> tuple[str, ...]:
-        """The universe so far."""
-        return tuple(self._index)
-
-    def declare(self, labels: Sequence[str], file: str = "") -> None:
-        """Add items that a file names apart from its traces, unless the universe is fixed."""
-        if not self._fixed:
-            self._encode(labels, lambda text: InputError(f"{place(file)}the header {text}"))
-
-    def add(
-        self,
-        labels: Sequence[str],
-        *,
-        id: str | None = None,
-        count: int = 1,
-        choice_set: Sequence[str] | None = None,
-        file: str = "",
-        line: int = 0,
-        metadata: Mapping[str, Any] = NO_METADATA,
-    ) -> None:
-        """Check one trace and keep it. An `InputError` names file, line, trace and item."""
-        name = str(self.n_records + 1) if id is None else id
-
-        def fault(text: str) -> InputError:
-            return trace_fault(file, line, name, text)
-
-        if id is not None:
-            self._check_id(id, fault)
-        if problem := count_problem(count):
-            raise fault(problem)
-        if len(labels) == 0:
-            raise fault("is empty. Every trace lists at least one item; remove it.")
-        listed = self._encode(labels, fault)
-        if len(set(listed)) < len(listed):
-            raise _repeat_fault(labels, fault)
-        members = listed
-        if choice_set is not None:
-            members = listed + self._unlisted(labels, listed, choice_set, fault)
-        key = (np.array(members, dtype=np.int32).tobytes(), len(listed))
-        if id is not None:
-            self._known_ids[id] = self.n_records
-        self._row.append(self._rows.setdefault(key, len(self._rows)))
-        self._count.append(int(count))
-        self._ids.append(id)
-        self._file.append(file)
-        self._line.append(line)
-        self._metadata.append(metadata or NO_METADATA)
-
-    def _check_id(self, id: str, fault: Callable[[str], InputError]) -> None:
-        if not isinstance(id, str) or not _is_text(id):
-            raise fault("has an id that is not text.")
-        if id in self._known_ids:
-            first = self._known_ids[id]
-            where = f" on line {self._line[first]}" if self._line[first] else ""
-            raise fault(f"has the same id as an earlier trace{where}. Ids must differ.")
-
-    def _unlisted(
-        self,
-        labels: Sequence[str],
-        listed: list[int],
-        choice_set: Sequence[str],
-        fault: Callable[[str], InputError],
-    ) -> list[int]:
-        """Return what the choice set holds beyond the listed items, in ascending order."""
-        allowed = self._encode(choice_set, fault)
-        rest = set(allowed)
-        if len(rest) < len(allowed):
-            raise fault("has a choice_set that holds an item twice. Name each item once.")
-        for i, label in zip(listed, labels, strict=True):
-            if i not in rest:
-                raise fault(f'lists "{label}", which is not in its own choice_set. Add it there.')
-            rest.discard(i)
-        return sorted(rest)
-
-    def _encode(self, labels: Sequence[str], fault: Callable[[str], InputError]) -> list[int]:
-        index = self._index
-        try:
-            return [index[label] for label in labels]
-        except (KeyError, TypeError):  # an item not met before, or something that is no label
-            return [self._number(label, fault) for label in labels]
-
-    def _number(self, label: str, fault: Callable[[str], InputError]) -> int:
-        if not isinstance(label, str):
-            raise fault(f"holds {label!r}; items are text. Convert them with str().")
-        number = self._index.get(label)
-        if number is not None:
-            return number
-        if not label.strip():
-            raise fault("holds an item whose name is empty. Give every item a name.")
-        if not _is_text(label):
-            raise fault(f"holds the item {label!r}, which is not valid Unicode text.")
-        if self._fixed:
-            raise fault(
-                f'holds the item "{label}", which is not among the {len(self._index)} items '
-                "of the fixed universe. Add it to items, or correct the trace."
-            )
-        return self._index.setdefault(str(label), len(self._index))
-
-    def close(self, report: ReadReport | None = None) -> Traces:
-        """Return the collected traces."""
-        if not self._row and not self._fixed:
-            raise InputError("there are no traces. Pass items=... to work with the prior alone.")
-        if not self._index:
-            raise InputError("there are no items.")
-        rows = [np.frombuffer(key, dtype=np.int32) for key, _ in self._rows]
-        counts = np.zeros(len(rows), dtype=np.int64)
-        np.add.at(counts, np.array(self._row, dtype=np.int64), self._count)
-        offsets = np.concatenate([[0], np.cumsum([len(r) for r in rows])]).astype(np.int64)
-        return Traces(
-            items=self.items,
-            members=_frozen(np.concatenate(rows) if rows else np.zeros(0, np.int32)),
-            offsets=_frozen(offsets),
-            n_listed=_frozen(np.array([listed for _, listed in self._rows], dtype=np.int64)),
-            counts=_frozen(counts),
-            records=Records(
-                row=_frozen(np.array(self._row, dtype=np.int64)),
-                count=_frozen(np.array(self._count, dtype=np.int64)),
-                ids=self._all_ids(),
-                file=tuple(self._file),
-                line=_frozen(np.array(self._line, dtype=np.int64)),
-                metadata=tuple(self._metadata),
-            ),
-            report=report or ReadReport(),
-        )
-
-    def _all_ids(self) -> tuple[str, ...]:
-        """Return an id for every record: its own, else its number, starred if that is taken."""
-        names = []
-        for number, id in enumerate(self._ids, start=1):
-            name = str(number) if id is None else id
-            while id is None and name in self._known_ids:
-                name += "*"
-            names.append(name)
-        return tuple(names)
-
-
-def count_problem(count: Any) -> str:
-    """Say what is wrong with the count of a trace; nothing if it is right."""
-    whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
-    if whole and 1 <= count <= MAX_COUNT:
-        return ""
-    return f"has the count {str(count)[:40]}; counts are whole numbers from 1 to {MAX_COUNT:,}."
-
-
-def _repeat_fault(labels: Sequence[str], fault: Callable[[str], InputError]) -> InputError:
-    seen: dict[str, int] = {}
-    for position, label in enumerate(labels, start=1):
-        if label in seen:
-            break
-        seen[label] = position
-    return fault(
-        f'lists "{label}" twice (positions {seen[label]} and {position}). Each item may appear '
-        "once; remove one, or give the two different names."
-    )
-
-
-def _is_text(label: str) -> bool:
-    """Say whether a string can be written as UTF-8: it holds no lone surrogate."""
-    try:
-        label.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _index(items: Sequence[str]) -> dict[str, int]:
-    """Map labels to positions, refusing empty, repeated and non-text labels."""
-    if isinstance(items, str):
-        raise InputError(f"items is the text {items!r}, not a list of labels. Pass a list.")
-    index: dict[str, int] = {}
-    for label in items:
-        if not isinstance(label, str) or not label.strip() or not _is_text(label):
-            raise InputError(f"items holds {label!r}; every item needs a non-empty text label.")
-        if label in index:
-            raise InputError(f'items holds "{label}" twice.')
-        index[label] = len(index)
-    return index
-
-
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
     """Return the array, made read-only: a `Traces` never changes."""
     array.flags.writeable = False
     return array
