@@ -55,7 +55,7 @@ class Clock:
         else:
             kind, since = "a date with a time zone", moment - _EPOCH_UTC
         part = since.microseconds * 10**12
-        if len(text) > 26 and (extra := _BELOW_MICROSECONDS.search(text)):
+        if len(text) > 22 and (extra := _BELOW_MICROSECONDS.search(text)):
             part += int(extra[1][:12].ljust(12, "0"))
         return kind, (since.days * 86_400 + since.seconds, part)
 
