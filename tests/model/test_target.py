@@ -15,7 +15,7 @@ from tests.model import reference as ref
 
 from posetta.data import Traces
 from posetta.errors import InputError, SettingError
-from posetta.model import Model, Parameters, Target, correlate
+from posetta.model import Model, Parameters, Target, correlate, relaxed_log_likelihood
 
 FIXED = {"rho": 0.35, "beta": 1.2, "gamma": 2.5, "noise": 0.07}
 PRIORS = {
@@ -98,6 +98,20 @@ def test_finite_as_rho_approaches_its_ends(size, sign):
     # At 30 the likelihood still feels sqrt(1 - rho) = 3e-7; at 60 it feels nothing.
     np.testing.assert_allclose(value, expected, rtol=0.0, atol=1e-5)
     np.testing.assert_allclose(gradient[at], slope, rtol=1e-5)
+
+
+def test_one_minus_rho_is_not_rounded_away():
+    """Rows of Z that sum to 0 give U = sqrt(1 - rho) Z, which a large gamma still reads."""
+    eta, beta, gamma, tau = 40.0, 1.2, 1e9, 1e-9  # 1 - rho = 4e-18
+    model = Model(dim=3, rho=None, beta=beta, gamma=gamma, tau=tau)
+    z = np.random.default_rng(2).normal(size=(4, 3))
+    z -= z.mean(axis=1, keepdims=True)
+    w = np.append(z.ravel(), eta)
+    prior = Target(model, Traces.from_lists([], items=TRACES.items)).log_density(w)
+    likelihood = Target(model, TRACES).log_density(w) - prior
+    shrink = math.exp(-eta / 2.0)
+    expected = relaxed_log_likelihood(z, beta, gamma * shrink, tau / shrink, TRACES)
+    np.testing.assert_allclose(likelihood, expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["beta", "gamma", "noise"])
