@@ -22,9 +22,9 @@ def maximal_order(evidence: PairEvidence, eps: float) -> NDArray[np.bool_]:
     Pairs never listed together are left out. Cycles (possible when traces are partial) are broken
     at the pair with the least support, as in decoding.
     """
-    against = evidence.before.T <= eps * evidence.together
-    kept = (evidence.before > 0) & against
     share = evidence.before / np.maximum(evidence.together, 1)
+    against = share.T
+    kept = (evidence.before > 0) & (against <= eps)
     return transitive_closure(break_cycles(kept, share))
 
 

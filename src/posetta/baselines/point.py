@@ -70,7 +70,9 @@ def point_posterior(
 def fit_beta(closure: NDArray[np.bool_], traces: Traces, noise: float) -> float:
     """Return the beta that fits the possible traces best; 1 when nothing can be learnt."""
     possible = np.isfinite(hard_trace_log_likelihood(closure, 1.0, traces, noise))
-    kept = traces.take(np.flatnonzero(np.repeat(possible[traces.records.row], traces.records.count)))
+    kept = traces.take(
+        np.flatnonzero(np.repeat(possible[traces.records.row], traces.records.count))
+    )
     if kept.n_steps == 0:
         return 1.0
     best = minimize_scalar(

@@ -11,6 +11,7 @@ class Measured(float):
     standard_error: float | None
 
     def __new__(cls, value: float, standard_error: float | None = None) -> Self:
+        """Attach the standard error (None: unknown) to the number."""
         measured = super().__new__(cls, value)
         measured.standard_error = standard_error
         return measured

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from posetta.data import Traces
 from posetta.data.evidence import PairEvidence
-from posetta.errors import InputError
+from posetta.errors import InputError, SettingError
 from posetta.evaluate.measured import Measured
 from posetta.posterior import Posterior, predictive
 
@@ -33,7 +33,7 @@ class NegativeLogLikelihood(Measured):
         """Average -log p with the given multiplicities."""
         n = int(weight.sum())
         if n == 0:
-            raise InputError("there are no test traces to score.")
+            raise InputError("there is nothing to score in these test traces.")
         possible = np.isfinite(log_probability)
         nll, kept = -log_probability[possible], weight[possible]
         finite_mean = float(np.average(nll, weights=kept)) if kept.sum() else float("nan")
@@ -53,9 +53,7 @@ class NegativeLogLikelihood(Measured):
         return f"inf ({self.n_impossible} of {self.n} impossible; rest {self.finite_mean:.6g})"
 
 
-def trace_nll(
-    posterior: Posterior, test: Traces, likelihood: str = "own"
-) -> NegativeLogLikelihood:
+def trace_nll(posterior: Posterior, test: Traces, likelihood: str = "own") -> NegativeLogLikelihood:
     """Return the mean over traces of -log mean_s p(trace | draw s).
 
     ``likelihood="hard"`` scores any method's draws under the hard frontier model.
@@ -72,13 +70,12 @@ def step_nll(
     ``first_step=2`` leaves out the step from the empty prefix.
     """
     if first_step not in (1, 2):
-        raise InputError(f"first_step={first_step} must be 1 or 2.")
+        raise SettingError(f"first_step={first_step} must be 1 or 2.")
     test = test.with_items(posterior.items)
     log_probability = predictive(posterior, test, likelihood).step
     weight = np.repeat(test.counts, test.n_listed)
     if first_step == 2:
-        starts = np.concatenate([[0], np.cumsum(test.n_listed)[:-1]])
-        weight[starts] = 0
+        starts = np.cumsum(test.n_listed) - test.n_listed
         log_probability = np.delete(log_probability, starts)
         weight = np.delete(weight, starts)
     return NegativeLogLikelihood.of(log_probability, weight)
@@ -106,7 +103,7 @@ def waic(posterior: Posterior, traces: Traces) -> Waic:
     if posterior.is_point:
         raise InputError("WAIC needs a posterior; a baseline's single order has no draws.")
     draws = posterior.draws.log_likelihood
-    log_likelihood = draws.reshape(-1, draws.shape[-1])
+    log_likelihood = draws.reshape(draws.shape[0] * draws.shape[1], draws.shape[2])
     if traces.hash != posterior.traces.hash:
         raise InputError("WAIC is for the traces that were fitted; these are others.")
     n_draws = len(log_likelihood)

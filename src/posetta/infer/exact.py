@@ -129,14 +129,18 @@ def exact_posterior(
     prior = _simulate_prior(orders, traces.n_items, model, prior_draws, seed)
     grid = _Grid(traces, model, orders)
     log_evidence_of, mean_beta, mean_noise = grid.integrate()
-    if not np.isfinite(log_evidence_of).any():
-        raise InputError(
-            "no order of the items allows all of these traces. Use noise=None or a noise above 0."
-        )
     size = np.bincount(orders.class_of)
+    weight_of = prior.class_probability[orders.class_of] / size[orders.class_of]
+    # Only orders that the prior holds set the scale: with dim=1 those are the total orders.
+    log_evidence_of[weight_of == 0.0] = -np.inf
     log_top = log_evidence_of.max()
+    if log_top == -np.inf:
+        raise InputError(
+            "no order that the model's prior holds allows all of these traces. "
+            "Use noise=None, a noise above 0, or a larger dim."
+        )
     likelihood = np.exp(log_evidence_of - log_top)
-    joint = prior.class_probability[orders.class_of] / size[orders.class_of] * likelihood
+    joint = weight_of * likelihood
     total = joint.sum()
     probability = joint / total
 
@@ -190,10 +194,7 @@ def run(traces: Traces, model: Model, settings: Exact, seed: int) -> Posterior:
     rho, dim = _draw_rho_and_dim(exact, chosen, generator)
     closures = exact.orders.closures[chosen]
     log_likelihood = np.array(
-        [
-            hard_trace_log_likelihood(closures[s], beta[s], traces, noise[s])
-            for s in range(n_draws)
-        ]
+        [hard_trace_log_likelihood(closures[s], beta[s], traces, noise[s]) for s in range(n_draws)]
     )
     return Posterior(
         items=traces.items,
@@ -237,23 +238,29 @@ class _Grid:
         self.noise, self.log_weight_noise = _nodes(
             model.noise, stats.beta(*model.noise_prior), logit, expit, self.STEP_NOISE
         )
-        # log(1 + s) for s = 0 .. 4, and each kind's frontier as a histogram of s.
-        self.log_successors = np.log1p(np.arange(LARGEST))
+        taken, histogram, _ = self.kinds
+        # log(1 + s) for s = 0 .. 4, against the largest on each kind's frontier: no beta overflows.
+        log_successors = np.log1p(np.arange(LARGEST))
+        top = np.where(histogram > 0, log_successors, 0.0).max(axis=1, initial=0.0)
+        below = np.minimum(log_successors - top[:, None], 0.0)
+        weight = np.exp(np.multiply.outer(below, self.beta))
+        chosen = below[np.arange(len(taken)), np.minimum(taken, LARGEST - 1)]
+        # log q of an item on the frontier; the others have q = 0.
+        self.log_q = np.multiply.outer(chosen, self.beta) - np.log(
+            (histogram[:, :, None] * weight).sum(axis=1)
+        )
+        self.off_frontier = taken == _OFF_FRONTIER
 
     def log_likelihood(self, rows: slice | NDArray[np.int64], noise: float) -> NDArray[np.float64]:
         """Return the log-likelihood of some orders at all beta nodes for one noise."""
-        taken, histogram, remaining = self.kinds
-        power = np.exp(np.multiply.outer(self.log_successors, self.beta))
-        on_frontier = taken != _OFF_FRONTIER
-        q = np.where(on_frontier[:, None], power[np.minimum(taken, LARGEST - 1)], 0.0)
-        q = q / (histogram @ power)
-        p = (1.0 - noise) * q + noise / remaining[:, None]
-        impossible = p[:, 0] == 0.0
         counts = self.counts[rows]
-        log_p = np.log(np.where(impossible[:, None], 1.0, p))
-        result = counts @ log_p
-        result[counts[:, impossible].any(axis=1)] = -np.inf
-        return result
+        off = self.off_frontier
+        if noise == 0.0:
+            result = counts[:, ~off] @ self.log_q[~off]
+            result[counts[:, off].any(axis=1)] = -np.inf
+            return result
+        q = np.where(off[:, None], 0.0, np.exp(self.log_q))
+        return counts @ np.log((1.0 - noise) * q + noise / self.kinds[2][:, None])
 
     def integrate(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Return, per order, the log evidence and the posterior means of beta and noise."""
@@ -306,9 +313,7 @@ def _codes(closures: NDArray[np.bool_]) -> NDArray[np.int64]:
     return np.asarray(flat @ (1 << np.arange(flat.shape[-1], dtype=np.int64)))
 
 
-def _simulate_prior(
-    orders: AllOrders, n: int, model: Model, n_draws: int, seed: int
-) -> Prior:
+def _simulate_prior(orders: AllOrders, n: int, model: Model, n_draws: int, seed: int) -> Prior:
     generator = child(seed, "exact", "prior")
     fixed_rho = np.full(n_draws, 0.0 if model.rho is None else model.rho)
     rho = generator.beta(*model.rho_prior, size=n_draws) if model.rho is None else fixed_rho

@@ -10,6 +10,7 @@ from posetta.infer.exact import LARGEST
 from posetta.infer.methods import Settings, settings_of
 from posetta.model.model import Model
 from posetta.posterior import Posterior
+from posetta.rng import seed_sequence
 
 
 def fit(
@@ -32,10 +33,11 @@ def fit(
     model = Model() if model is None else model
     if not isinstance(model, Model):
         raise SettingError(f"model must be a Model, not {type(model).__name__}.")
+    seed_sequence(seed)  # refuses a bad seed, also where the method draws nothing
     if method == "auto":
         method = choose_method(traces)
     _, settings, module = settings_of(method)
-    posterior: Posterior = import_module(module).run(traces, model, settings, seed)
+    posterior: Posterior = import_module(module).run(traces, model, settings, int(seed))
     return posterior
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 
 from posetta.baselines.settings import Majority, Maximal
 from posetta.errors import SettingError, choice
@@ -21,8 +22,10 @@ class Exact:
 
     def __post_init__(self) -> None:
         for name, least in (("draws", 1), ("prior_draws", 1000)):
-            if getattr(self, name) < least:
-                raise SettingError(f"{name}={getattr(self, name)} must be at least {least}.")
+            value = getattr(self, name)
+            whole = isinstance(value, Integral) and not isinstance(value, bool)
+            if not whole or value < least:
+                raise SettingError(f"{name}={value!r} must be a whole number from {least}.")
 
 
 Settings = Exact | Majority | Maximal

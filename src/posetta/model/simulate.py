@@ -60,9 +60,10 @@ def simulate(
     and 0.5), or the given ``order``. Training traces are chosen greedily from frontier-softmax
     draws until a fraction ``ip_cov`` of the incomparable pairs is shown in both orders: at least n
     and at most 2n of them, or exactly ``n_traces``. A target below 1 is approached evenly over the
-    fewest traces allowed, by taking draws that show much or little that is new. ``ip_cov=None`` gives i.i.d. traces (n unless ``n_traces`` says
-    otherwise): calibration checks need those, because the greedy choice biases beta. Test traces,
-    a fifth as many unless ``n_test`` says otherwise, are always i.i.d.
+    fewest traces allowed, by taking draws that show much or little that is new. ``ip_cov=None``
+    gives i.i.d. traces (n unless ``n_traces`` says otherwise): calibration checks need those,
+    because the greedy choice biases beta. Test traces, a fifth as many unless ``n_test`` says
+    otherwise, are always i.i.d.
 
     ``lengths`` draws every trace over its own random subset of the items: a number of items, a
     fraction of them, or a range (lowest, highest). ``noise`` mixes each step with a uniform choice
@@ -139,7 +140,9 @@ def draw_traces(
     members = np.concatenate(subsets)
     uniforms = generator.random((2, len(members)))
     drawn = np.empty_like(members)
-    _draw(np.ascontiguousarray(closure), float(beta), float(noise), members, offsets, uniforms, drawn)
+    _draw(
+        np.ascontiguousarray(closure), float(beta), float(noise), members, offsets, uniforms, drawn
+    )
     return np.split(drawn, offsets[1:-1])
 
 
@@ -153,7 +156,8 @@ def _draw(
     uniforms: NDArray[np.float64],
     drawn: NDArray[np.int64],
 ) -> None:
-    power = np.exp(beta * np.log(1.0 + np.arange(closure.shape[0])))
+    log_power = beta * np.log(1.0 + np.arange(closure.shape[0]))
+    weight = np.empty(closure.shape[0])
     for r in range(len(offsets) - 1):
         remaining = members[offsets[r] : offsets[r + 1]].copy()
         size = len(remaining)
@@ -167,19 +171,25 @@ def _draw(
             at = offsets[r] + t
             left = size - t
             uniform_step = uniforms[0, at] < noise
+            most = 0  # the largest successor count on the frontier: weights are relative to it
+            for a in range(left):
+                if n_before[a] == 0:
+                    most = max(most, n_after[a])
             total = 0.0
             for a in range(left):
+                weight[a] = 0.0
                 if uniform_step:
-                    total += 1.0
+                    weight[a] = 1.0
                 elif n_before[a] == 0:
-                    total += power[n_after[a]]
+                    weight[a] = np.exp(log_power[n_after[a]] - log_power[most])
+                total += weight[a]
             # Walk to the chosen one; `chosen` ends at the last candidate if rounding runs over.
             target = uniforms[1, at] * total
             chosen = -1
             for a in range(left):
-                if uniform_step or n_before[a] == 0:
+                if weight[a] > 0.0:
                     chosen = a
-                    target -= 1.0 if uniform_step else power[n_after[a]]
+                    target -= weight[a]
                     if target < 0.0:
                         break
             x = remaining[chosen]
@@ -280,7 +290,7 @@ def _draw_subsets(
     """Draw the item subset of each trace; everything when ``lengths`` is None."""
     if lengths is None:
         return [np.arange(n)] * count
-    if isinstance(lengths, tuple):
+    if isinstance(lengths, tuple) and len(lengths) == 2:
         low, high = lengths
     elif isinstance(lengths, float):
         if not 0.0 < lengths <= 1.0:
@@ -288,6 +298,11 @@ def _draw_subsets(
         low = high = max(1, round(lengths * n))
     else:
         low = high = lengths
+    if not (_is_whole(low) and _is_whole(high)):
+        raise SettingError(
+            f"lengths={lengths!r} must be a number of items, a fraction of them, or a range "
+            "(lowest, highest)."
+        )
     if not 1 <= low <= high <= n:
         raise SettingError(f"lengths={lengths} must lie in 1 .. {n}, the number of items.")
     sizes = generator.integers(low, high, size=count, endpoint=True)
@@ -299,6 +314,10 @@ def _as_traces(rows: list[NDArray[np.int64]], order: Poset) -> Traces:
 
 
 def _check_size(value: int | None, name: str) -> int:
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+    if value is None or not _is_whole(value) or value < 1:
         raise SettingError(f"{name}={value!r} must be a whole number from 1.")
     return int(value)
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)

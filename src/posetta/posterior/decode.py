@@ -20,9 +20,7 @@ def decode(precedence: NDArray[np.float64], threshold: float = 0.5) -> NDArray[n
     return transitive_closure(break_cycles(precedence > threshold, precedence))
 
 
-def break_cycles(
-    relation: NDArray[np.bool_], weight: NDArray[np.float64]
-) -> NDArray[np.bool_]:
+def break_cycles(relation: NDArray[np.bool_], weight: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Remove least-weight pairs until no cycle is left (algorithm CycleBreakAndCover).
 
     The algorithm's choice of a cycle is free; here every strongly connected component loses its

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -42,7 +43,7 @@ def save(
     """Write a result folder; an existing one is replaced only with ``overwrite=True``."""
     with staged_folder(folder, overwrite=overwrite) as staging:
         to_datatree(posterior).to_netcdf(staging / DRAWS_FILE, engine="h5netcdf")
-        text = json.dumps(summary(posterior, threshold), indent=1, allow_nan=False)
+        text = json.dumps(summary(posterior, threshold), indent=1, allow_nan=False, default=_plain)
         (staging / SUMMARY_FILE).write_text(text + "\n", encoding="utf-8")
     return Path(folder)
 
@@ -98,7 +99,7 @@ def load(folder: str | os.PathLike[str]) -> Posterior:
             return _from_files(tree.load(), head)
     except FileNotFoundError as error:
         raise InputError(f"{source} is not a result folder: {error.filename} is missing.") from None
-    except (OSError, KeyError, TypeError, ValueError) as error:
+    except (OSError, AttributeError, KeyError, TypeError, ValueError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{source} is damaged and cannot be read: {error}.") from None
@@ -190,7 +191,24 @@ def to_datatree(posterior: Posterior) -> xarray.DataTree:
 
 
 def _text(values: Iterable[str]) -> NDArray[np.object_]:
-    return np.array(tuple(values), dtype=object)
+    """Return an array of text. HDF5 ends text at a NUL, so that one is written as a ``\\0``."""
+    escaped = [value.replace("\\", "\\\\").replace("\0", "\\0") for value in values]
+    return np.array(escaped, dtype=object)
+
+
+def _read_text(values: NDArray[np.object_]) -> tuple[str, ...]:
+    """Undo `_text`."""
+    return tuple(
+        re.sub(r"\\(.)", lambda m: "\0" if m[1] == "0" else m[1], value)
+        for value in values.tolist()
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Return the Python number behind a numpy one (a dim or a setting that was given as such)."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
 
 
 def _from_files(tree: xarray.DataTree, head: dict[str, Any]) -> Posterior:
@@ -235,9 +253,9 @@ def _read_observed(observed: Any, items: tuple[str, ...]) -> Traces:
         records=Records(
             row=arrays["record_row"],
             count=arrays["record_count"],
-            ids=tuple(arrays["record_id"].tolist()),
-            file=tuple(arrays["record_file"].tolist()),
+            ids=_read_text(arrays["record_id"]),
+            file=_read_text(arrays["record_file"]),
             line=arrays["record_line"],
-            metadata=tuple(json.loads(text) for text in arrays["record_metadata"].tolist()),
+            metadata=tuple(json.loads(text) for text in _read_text(arrays["record_metadata"])),
         ),
     )

@@ -1,0 +1,146 @@
+"""One table of methods, one body of checks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from posetta import Exact, InputError, Majority, Maximal, Model, Poset, SettingError, Traces, fit
+from posetta.infer import METHODS, choose_method
+from posetta.infer.methods import settings_of
+
+# Small enough to run a hundred times; every method of the table needs a line here.
+SMALL = {
+    "exact": Exact(draws=50, prior_draws=1000),
+    "majority": Majority(),
+    "maximal": Maximal(),
+}
+
+CASES = {
+    "some traces": Traces.from_lists([list("abc"), list("bac"), ["c", "b"]], counts=[2, 1, 1]),
+    "one item": Traces.from_lists([["a"], ["a"]]),
+    "one trace": Traces.from_lists([list("abc")]),
+    "no traces": Traces.from_lists([], items=list("abc")),
+    "unseen items": Traces.from_lists([["a", "b"]], items=list("abcd")),
+    "top-k list": Traces.from_lists([["a"]], items=list("abc"), choice_sets=[list("abc")]),
+}
+
+every_method = pytest.mark.parametrize("name", METHODS)
+
+
+def test_every_method_is_checked_here():
+    assert SMALL.keys() == METHODS.keys()
+
+
+@every_method
+@pytest.mark.parametrize("case", CASES)
+def test_runs_and_returns_valid_orders(name, case):
+    traces = CASES[case]
+    n = traces.n_items
+    posterior = fit(traces, SMALL[name], seed=3)
+    assert posterior.method == name
+    assert posterior.status == "ok"
+    assert posterior.items == traces.items
+    assert posterior.precedence.shape == (n, n)
+    assert np.all((posterior.precedence >= 0.0) & (posterior.precedence <= 1.0))
+    assert not posterior.precedence.diagonal().any()
+    assert np.all(posterior.precedence + posterior.precedence.T <= 1.0 + 1e-12)
+    orders = list(posterior.orders())  # building each one checks that it is an order
+    assert all(isinstance(order, Poset) for order in orders)
+    assert len(orders) == posterior.draws.n_chains * posterior.draws.n_draws
+    assert posterior.draws.log_likelihood.shape[2] == traces.n_unique
+    assert {"beta", "noise"} <= posterior.draws.scalars.keys()
+    assert posterior.decode().items == traces.items
+
+
+@every_method
+def test_every_draw_allows_consistent_traces(name):
+    traces = Traces.from_lists([list("abc"), list("bac")])
+    for order in fit(traces, SMALL[name]).orders():
+        assert all(order.respects(trace) for trace in traces)
+
+
+@every_method
+def test_is_seeded(name):
+    traces = CASES["some traces"]
+    one, two = (fit(traces, SMALL[name], seed=7) for _ in range(2))
+    np.testing.assert_array_equal(one.precedence, two.precedence)
+    np.testing.assert_array_equal(one.draws.closure_bits, two.draws.closure_bits)
+    np.testing.assert_array_equal(one.draws.log_likelihood, two.draws.log_likelihood)
+    assert one.seed == 7
+
+
+@every_method
+@pytest.mark.parametrize("seed", ["7", -1, 1.5, True, None])
+def test_a_bad_seed_is_refused(name, seed):
+    with pytest.raises(SettingError, match="seed="):
+        fit(CASES["some traces"], SMALL[name], seed=seed)
+
+
+@every_method
+def test_a_name_stands_for_its_default_settings(name):
+    traces = CASES["some traces"]
+    by_name = fit(traces, name, seed=2)
+    by_settings = fit(traces, METHODS[name][0](), seed=2)
+    assert by_name.method == by_settings.method == name
+    assert by_name.settings == by_settings.settings
+    np.testing.assert_array_equal(by_name.precedence, by_settings.precedence)
+    np.testing.assert_array_equal(by_name.draws.closure_bits, by_settings.draws.closure_bits)
+
+
+@every_method
+def test_fixed_scalars_are_honoured(name):
+    posterior = fit(CASES["some traces"], SMALL[name], Model(beta=0.7, noise=0.1))
+    np.testing.assert_allclose(posterior.draws.scalar("beta"), 0.7)
+    np.testing.assert_allclose(posterior.draws.scalar("noise"), 0.1)
+
+
+def test_an_unknown_method_lists_the_valid_names():
+    with pytest.raises(SettingError) as caught:
+        fit(CASES["one trace"], "majorty")
+    for name in ("auto", *METHODS):
+        assert repr(name) in str(caught.value)
+
+
+@pytest.mark.parametrize("method", [Exact, 3, None, {"draws": 3}])
+def test_something_that_is_no_method(method):
+    with pytest.raises(SettingError, match="neither a name nor the settings"):
+        fit(CASES["one trace"], method)
+
+
+def test_wrong_types_are_named():
+    with pytest.raises(InputError, match=r"not list.*read_traces"):
+        fit([["a", "b"]])
+    with pytest.raises(SettingError, match="must be a Model, not dict"):
+        fit(CASES["one trace"], model={"dim": 3})
+
+
+def test_auto_enumerates_up_to_five_items():
+    five, six = Traces.from_lists([list("abcde")]), Traces.from_lists([list("abcdef")])
+    assert choose_method(five) == "exact"
+    assert choose_method(six) == "maximal"
+    assert fit(six).method == "maximal"
+    assert fit(Traces.from_lists([["a", "b"]])).method == "exact"
+
+
+def test_settings_of_gives_the_module_that_runs_them():
+    settings = Exact(draws=10)
+    assert settings_of(settings) == ("exact", settings, "posetta.infer.exact")
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: Exact(draws=0), "draws=0 must be a whole number from 1"),
+        (lambda: Exact(draws=2.5), r"draws=2\.5 must be a whole number"),
+        (lambda: Exact(draws=True), "draws=True must be a whole number"),
+        (lambda: Exact(prior_draws=999), "prior_draws=999 must be a whole number from 1000"),
+        (lambda: Majority(threshold=1.0), r"threshold=1\.0 must lie in \[0, 1\)"),
+        (lambda: Majority(threshold=float("nan")), "threshold=nan"),
+        (lambda: Maximal(eps=0.5), r"eps=0\.5 must lie in \[0, 1/2\)"),
+        (lambda: Maximal(eps=-0.1), "eps=-0"),
+    ],
+)
+def test_settings_out_of_range(build, message):
+    with pytest.raises(SettingError, match=message):
+        build()
