@@ -87,22 +87,20 @@ def check_free(folder: str | os.PathLike[str], *, overwrite: bool) -> None:
 def load(folder: str | os.PathLike[str]) -> Posterior:
     """Read a result folder back."""
     source = Path(folder)
+    for name in (SUMMARY_FILE, DRAWS_FILE):
+        if not (source / name).exists():
+            raise InputError(f"{source} is not a result folder: {name} is missing.")
     try:
         head = json.loads((source / SUMMARY_FILE).read_text(encoding="utf-8"))
-        schema = head["schema_version"]
-        if schema > SCHEMA_VERSION:
-            raise InputError(
-                f"{source / SUMMARY_FILE} has schema version {schema}; this Posetta "
-                f"{version('posetta')} reads up to {SCHEMA_VERSION}. Install a newer Posetta."
-            )
-        with xarray.open_datatree(source / DRAWS_FILE, engine="h5netcdf") as tree:
-            return _from_files(tree.load(), head)
-    except FileNotFoundError as error:
-        raise InputError(f"{source} is not a result folder: {error.filename} is missing.") from None
+        if head["schema_version"] <= SCHEMA_VERSION:
+            with xarray.open_datatree(source / DRAWS_FILE, engine="h5netcdf") as tree:
+                return _from_files(tree.load(), head)
     except (OSError, AttributeError, KeyError, TypeError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
         raise InputError(f"{source} is damaged and cannot be read: {error}.") from None
+    raise InputError(
+        f"{source / SUMMARY_FILE} has schema version {head['schema_version']}; this Posetta "
+        f"{version('posetta')} reads up to {SCHEMA_VERSION}. Install a newer Posetta."
+    )
 
 
 def summary(posterior: Posterior, threshold: float = 0.5) -> dict[str, Any]:
@@ -214,6 +212,9 @@ def _plain(value: Any) -> Any:
 def _from_files(tree: xarray.DataTree, head: dict[str, Any]) -> Posterior:
     drawn, observed = tree["posterior"], tree["observed_data"]
     items = tuple(head["items"])
+    traces = _read_observed(observed, items)
+    if traces.hash != head["data"]["hash"]:
+        raise ValueError(f"{SUMMARY_FILE} and {DRAWS_FILE} are of different traces")
     model = {k: tuple(v) if isinstance(v, list) else v for k, v in head["model"].items()}
     return Posterior(
         items=items,
@@ -222,7 +223,7 @@ def _from_files(tree: xarray.DataTree, head: dict[str, Any]) -> Posterior:
         model=Model(**model),
         settings=head["settings"],
         seed=head["seed"],
-        traces=_read_observed(observed, items),
+        traces=traces,
         draws=Draws(
             closure_bits=Draws.pack(drawn["closure"].to_numpy().astype(bool)),
             scalars={
