@@ -43,9 +43,7 @@ class PairEvidence:
     def of(cls, traces: Traces) -> PairEvidence:
         """Count the pairs of all observations."""
         before = np.zeros((traces.n_items, traces.n_items), dtype=np.int64)
-        _count_before(
-            traces.members.view(np.uint32), traces.offsets, traces.n_listed, traces.counts, before
-        )
+        _count_before(*traces.arrays, before)
         return cls(traces.items, before)
 
     @cached_property

@@ -147,6 +147,22 @@ class Traces:
         """Return the choice set of one unique row: its listed items, then the unlisted rest."""
         return self.members[self.offsets[row] : self.offsets[row + 1]]
 
+    @property
+    def arrays(
+        self,
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Members, offsets, listed lengths and counts as compiled kernels take them.
+
+        Indices are unsigned, so that numba emits no wrap-around test. All are read-only views, also
+        after unpickling, so that a kernel is compiled for one signature only.
+        """
+        return (
+            frozen(self.members.view(np.uint32)),
+            frozen(self.offsets.view()),
+            frozen(self.n_listed.view()),
+            frozen(self.counts.view()),
+        )
+
     def labels(self, row: int) -> list[str]:
         """Return the labels of one unique row, first to last."""
         return [self.items[i] for i in self.sequence(row)]

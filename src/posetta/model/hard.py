@@ -19,6 +19,10 @@ from posetta.data import Traces
 from posetta.errors import InputError, SettingError
 
 
+# e^690 = 1e299 leaves room below overflow for a sum over the frontier.
+_LARGEST_EXPONENT = 690.0
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def step_log_probabilities(
     closure: NDArray[np.bool_],
@@ -32,13 +36,15 @@ def step_log_probabilities(
     """Fill ``steps`` with log p_t of every listed step of every row, row after row.
 
     Going backwards, each step adds one item to the remainder and updates the number of remaining
-    predecessors and successors of the others: O(size^2) a row, and no exp or log per candidate
-    because (1 + S)^beta takes few values.
+    predecessors and successors of the others: O(size^2) a row. (1 + S)^beta takes few values and
+    comes from a table, unless beta is so large that it would overflow.
     """
     widest = 0
     for r in range(len(n_listed)):
         widest = max(widest, offsets[r + 1] - offsets[r])
-    power = np.exp(beta * np.log(1.0 + np.arange(widest)))
+    utility = beta * np.log(1.0 + np.arange(widest))
+    overflows = widest > 0 and utility[widest - 1] > _LARGEST_EXPONENT
+    power = np.exp(np.minimum(utility, _LARGEST_EXPONENT))
     n_before = np.empty(widest, dtype=np.int64)
     n_after = np.empty(widest, dtype=np.int64)
     first_step = 0
@@ -58,13 +64,21 @@ def step_log_probabilities(
             n_before[t] = before
             n_after[t] = after
             if t < listed:
-                total = 0.0
-                for a in range(t, size):
-                    if n_before[a] == 0:
-                        total += power[n_after[a]]
-                q = power[after] / total if before == 0 else 0.0
-                p = (1.0 - noise) * q + noise / (size - t) if noise > 0.0 else q
-                steps[first_step + t] = np.log(p) if p > 0.0 else -np.inf
+                log_q = -np.inf
+                if before == 0:
+                    total, top = 0.0, 0.0
+                    if overflows:
+                        for a in range(t, size):
+                            if n_before[a] == 0:
+                                top = max(top, utility[n_after[a]])
+                    for a in range(t, size):
+                        if n_before[a] == 0:
+                            s = n_after[a]
+                            total += np.exp(utility[s] - top) if overflows else power[s]
+                    log_q = utility[after] - top - np.log(total)
+                if noise > 0.0:
+                    log_q = np.log((1.0 - noise) * np.exp(log_q) + noise / (size - t))
+                steps[first_step + t] = log_q
         first_step += listed
 
 
@@ -80,7 +94,7 @@ def hard_step_log_probabilities(
         )
     check_scalars(beta=beta, noise=noise)
     steps = np.empty(traces.n_steps)
-    step_log_probabilities(closure, float(beta), float(noise), *row_arrays(traces), steps)
+    step_log_probabilities(closure, float(beta), float(noise), *traces.arrays[:3], steps)
     return steps
 
 
@@ -96,16 +110,6 @@ def hard_log_likelihood(
 ) -> float:
     """Return the count-weighted log-likelihood of all traces (eq. frontier_softmax_full)."""
     return float(hard_trace_log_likelihood(closure, beta, traces, noise) @ traces.counts)
-
-
-def row_arrays(
-    traces: Traces,
-) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]:
-    """Return members, offsets and listed lengths as the kernels take them.
-
-    Unsigned indices: numba then emits no wrap-around test for negative ones.
-    """
-    return traces.members.view(np.uint32), traces.offsets, traces.n_listed
 
 
 def sum_steps(steps: NDArray[np.float64], traces: Traces) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from posetta.data import Traces
 from posetta.errors import InputError
 from posetta.model import relaxed_kernel
-from posetta.model.hard import check_scalars, row_arrays, sum_steps
+from posetta.model.hard import check_scalars, sum_steps
 
 
 class RelaxedGradient(NamedTuple):
@@ -58,8 +58,7 @@ def relaxed_step_log_probabilities(
         np.ascontiguousarray(D.T),
         log_free,
         np.ascontiguousarray(log_free.T),
-        *row_arrays(traces),
-        traces.counts,
+        *traces.arrays,
         float(beta),
         float(noise),
         False,
@@ -115,8 +114,7 @@ def relaxed_log_likelihood_and_grad(
         float(gamma),
         float(tau),
         float(noise),
-        *row_arrays(traces),
-        traces.counts,
+        *traces.arrays,
         d_latent,
     )
     return RelaxedGradient(value, d_latent, d_beta, d_gamma)

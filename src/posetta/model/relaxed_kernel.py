@@ -27,15 +27,24 @@ from posetta.model.vector_math import exp, log
 
 # Reassociation lets sums become SIMD; NaN and infinity keep their meaning (no nnan, no ninf).
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
+# Indices are unsigned throughout: numba then emits no wrap-around test for negative ones, and none
+# of the row views (with their reference counts) that would avoid it otherwise.
+_ZERO, _ONE, _TWO = np.uint64(0), np.uint64(1), np.uint64(2)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"nnan", "nsz"})
-def _largest(values: NDArray[np.float64], size: int) -> float:
+def _largest(values: NDArray[np.float64], start: int, stop: int) -> float:
     # Alone in a function because the no-NaN promise is what makes a maximum vectorise.
-    best = values[0]
-    for a in range(size):
-        best = max(best, values[a])
+    best = values[start]
+    for c in range(start, stop):
+        best = max(best, values[c])
     return best
+
+
+@njit(cache=True, nogil=True)
+def _cell(k: int) -> int:
+    # Remainders of 1, 2, 3, ... members lie one after another: that of k + 1 members starts here.
+    return k * (k + _ONE) // _TWO
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=_FAST)
@@ -116,17 +125,17 @@ def trace_pass(
     widest = 0
     for r in range(len(counts)):
         widest = max(widest, offsets[r + 1] - offsets[r])
-    kept = widest if with_gradient else 1  # the backward pass needs these four of every step
-    weights = np.empty((kept, widest))
-    one_plus_S = np.empty((kept, widest))
-    before = np.empty((kept, widest))
-    after = np.empty((kept, widest))
+    cells = widest * (widest + 1) // 2
     row = np.empty(widest, dtype=np.uint32)
     free = np.empty(widest)
-    A = np.empty(widest)
-    S = np.empty(widest)
-    score = np.empty(widest)
-    log_successors = np.empty(widest)
+    before = np.empty(cells)
+    after = np.empty(cells)
+    A = np.empty(cells)
+    one_plus_S = np.empty(cells)
+    log_successors = np.empty(cells)
+    weight = np.empty(cells)
+    successor_weight = np.empty(cells)
+    chosen = np.empty(widest)
     pull = np.empty(widest)
     score_sum = np.empty(widest)
     successor_sum = np.empty(widest)
@@ -134,92 +143,102 @@ def trace_pass(
     earlier = np.empty(widest)
 
     value, d_beta, d_noise = 0.0, 0.0, 0.0
-    first_step = 0
+    first_step = _ZERO
     for r in range(len(counts)):
-        size, listed = offsets[r + 1] - offsets[r], n_listed[r]
+        size = np.uint64(offsets[r + 1] - offsets[r])
+        listed = np.uint64(n_listed[r])
         count = float(counts[r])
+        row_end = np.uint64(offsets[r + 1])
         for a in range(size):
-            row[a] = members[offsets[r + 1] - 1 - a]
-        row_value = 0.0
+            row[a] = members[row_end - _ONE - a]
+        # Suffix sums: row[k] joins the remainder row[:k], which holds k members.
+        last = _ZERO
         for k in range(size):
-            # row[k] joins the remainder row[:k]: gather its pairs with the others, then add.
             x = row[k]
-            kept_k = k if with_gradient else 0
-            here_before, here_after = before[kept_k], after[kept_k]
-            D_row, D_col = D[x], D_t[x]
-            free_row, free_col = log_free[x], log_free_t[x]
+            start = _cell(k)
             blocked, followers = 0.0, 0.0
             for a in range(k):
                 j = row[a]
-                free[a] = free_row[j]
-                here_before[a] = D_row[j]
-                here_after[a] = D_col[j]
-                blocked += free_col[j]
-                followers += D_row[j]
+                free[a] = log_free[x, j]
+                before[start + a] = D[x, j]
+                after[start + a] = D_t[x, j]
+                blocked += log_free_t[x, j]
+                followers += D[x, j]
             for a in range(k):
-                A[a] += free[a]
+                A[start + a] = A[last + a] + free[a]
             for a in range(k):
-                S[a] += here_after[a]
-            A[k] = blocked
-            S[k] = followers
-            t = size - 1 - k
-            if t >= listed:
-                continue
-            w, one_plus = weights[kept_k], one_plus_S[kept_k]
-            for a in range(k + 1):
-                one_plus[a] = 1.0 + S[a]
-            for a in range(k + 1):
-                log_successors[a] = log(one_plus[a])
-            for a in range(k + 1):
-                score[a] = A[a] + beta * log_successors[a]
-            top = _largest(score, k + 1)
+                one_plus_S[start + a] = one_plus_S[last + a] + after[start + a]
+            A[start + k] = blocked
+            one_plus_S[start + k] = 1.0 + followers
+            last = start
+        # Scores and weights of all listed steps at once: long loops.
+        k_first = size - listed
+        scored_from, scored_to = _cell(k_first), _cell(size)
+        for c in range(scored_from, scored_to):
+            log_successors[c] = log(one_plus_S[c])
+        for c in range(scored_from, scored_to):
+            weight[c] = A[c] + beta * log_successors[c]
+        for k in range(k_first, size):
+            start = _cell(k)
+            top = _largest(weight, start, start + k + _ONE)
+            for c in range(start, start + k + _ONE):
+                weight[c] -= top
+            chosen[k] = weight[start + k]
+        for c in range(scored_from, scored_to):
+            weight[c] = exp(weight[c])
+        row_value = 0.0
+        for k in range(k_first, size):
+            start = _cell(k)
             total = 0.0
-            for a in range(k + 1):
-                w[a] = exp(score[a] - top)
-                total += w[a]
-            log_q = score[k] - top - np.log(total)
+            for c in range(start, start + k + _ONE):
+                total += weight[c]
+            log_q = chosen[k] - np.log(total)
             log_p, share = log_q, 1.0
             if noise > 0.0:
                 q = np.exp(log_q)
-                uniform = 1.0 / (k + 1)
+                uniform = 1.0 / (k + _ONE)
                 p = (1.0 - noise) * q + noise * uniform
                 log_p = np.log(p)
                 share = (1.0 - noise) * q / p
                 d_noise += count * (uniform - q) / p
             row_value += log_p
             if len(steps) > 0:
-                steps[first_step + t] = log_p
+                steps[first_step + size - _ONE - k] = log_p
             if with_gradient:
                 pull[k] = count * share
-                scale = count * share / total
+                scale = pull[k] / total
                 expected = 0.0
-                for a in range(k + 1):
-                    w[a] *= scale
-                    expected += w[a] * log_successors[a]
-                d_beta += pull[k] * log_successors[k] - expected
+                for c in range(start, start + k + _ONE):
+                    weight[c] *= scale
+                    expected += weight[c] * log_successors[c]
+                d_beta += pull[k] * log_successors[start + k] - expected
         value += count * row_value
         first_step += listed
         if not with_gradient:
             continue
+        # Prefix sums of the score gradients, from the first step (k = size - 1) to the last.
+        for c in range(scored_from, scored_to):
+            successor_weight[c] = beta * weight[c] / one_plus_S[c]
         for a in range(size):
             score_sum[a] = 0.0
             successor_sum[a] = 0.0
-        for k in range(size - 1, -1, -1):
-            if size - 1 - k < listed:
-                w, one_plus = weights[k], one_plus_S[k]
+        for k in range(np.int64(size) - 1, -1, -1):
+            start = k * (k + 1) // 2
+            if k >= np.int64(k_first):
+                here, here_by = weight[start:], successor_weight[start:]
                 for a in range(k + 1):
-                    score_sum[a] -= w[a]
+                    score_sum[a] -= here[a]
                 for a in range(k + 1):
-                    successor_sum[a] -= beta * w[a] / one_plus[a]
+                    successor_sum[a] -= here_by[a]
                 score_sum[k] += pull[k]
-                successor_sum[k] += beta * pull[k] / one_plus[k]
-            here_before, here_after = before[k], after[k]
+                successor_sum[k] += beta * pull[k] / one_plus_S[start + k]
             here_score, here_successor = score_sum[k], successor_sum[k]
+            before_k, after_k = before[start:], after[start:]
             for a in range(k):
-                d = here_before[a]
+                d = before_k[a]
                 later[a] = d * ((1.0 - d) * here_successor - score_sum[a])
             for a in range(k):
-                d = here_after[a]
+                d = after_k[a]
                 earlier[a] = d * ((1.0 - d) * successor_sum[a] - here_score)
             later_row, earlier_row = to_later[row[k]], to_earlier[row[k]]
             for a in range(k):

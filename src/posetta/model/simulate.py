@@ -17,6 +17,8 @@ from posetta.model.latent import correlate, product_order
 from posetta.order import Poset
 from posetta.rng import child
 
+# (1 + successors)^beta must not overflow for a thousand items; 50 is as good as deterministic.
+_LARGEST_BETA = 50.0
 # Candidate traces for the greedy choice: enough that rare reversals are among them, few enough
 # that a thousand items (about 3 ms a trace) stay within half a minute.
 _FEWEST_CANDIDATES_PER_ITEM = 4
@@ -70,6 +72,8 @@ def simulate(
     from the remaining items.
     """
     check_scalars(beta=beta, noise=noise)
+    if beta > _LARGEST_BETA:
+        raise SettingError(f"beta={beta} must be at most {_LARGEST_BETA:g} to simulate.")
     if order is None:
         n = _check_size(n_items, "n_items")
         dim = 4 if dim is None else _check_size(dim, "dim")

@@ -23,7 +23,6 @@ from scipy.special import betaln, expit, gammaln, logit
 
 from posetta.data import Traces
 from posetta.errors import InputError
-from posetta.model.hard import row_arrays
 from posetta.model.latent import root_coefficients
 from posetta.model.model import Model
 from posetta.model.relaxed_kernel import value_and_gradient
@@ -176,8 +175,7 @@ class Target:
             float(constant),
             np.array(fixed, dtype=np.float64),
             priors,
-            *row_arrays(self.traces),
-            self.traces.counts,
+            *self.traces.arrays,
         )
         set_(self, "_arguments", arguments)
 
@@ -190,6 +188,7 @@ class Target:
         self, w: NDArray[np.float64]
     ) -> tuple[float, NDArray[np.float64]]:
         """Return the log density at ``w`` and its gradient."""
+        w = self._check(w)
         gradient = np.empty(len(w))
         return log_density_and_gradient(w, *self._arguments, gradient), gradient  # type: ignore[attr-defined]
 
@@ -218,6 +217,8 @@ class Target:
                 f"expected a latent of shape {(self.traces.n_items, self.dim)}; got {u.shape}."
             )
         rho = parameters.rho
+        if not 0.0 <= rho < 1.0:
+            raise InputError(f"rho={rho} has no coordinates: it must lie in [0, 1).")
         a, c = root_coefficients(rho, 1.0 - rho, self.dim)
         z = (u - c / (a + self.dim * c) * u.sum(axis=1, keepdims=True)) / a
         etas = [
@@ -227,7 +228,7 @@ class Target:
         return np.concatenate([z.ravel(), etas])
 
     def _check(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
-        w = np.asarray(w, dtype=np.float64)
+        w = np.ascontiguousarray(w, dtype=np.float64)
         if w.shape != (self.n_parameters,):
             raise InputError(f"expected {self.n_parameters} coordinates; got shape {w.shape}.")
         return w
