@@ -133,7 +133,7 @@ def measure() -> list[dict[str, Any]]:
             np.testing.assert_allclose(np.asarray(d_latent), gradient, rtol=1e-6, atol=1e-8)
             np.testing.assert_allclose([d_beta, d_gamma], ours()[1:3], rtol=1e-6, atol=1e-8)
             seconds[name] = best_seconds(
-                lambda form=form: jax.block_until_ready(form(latent, BETA, GAMMA))
+                lambda form=form, u=latent: jax.block_until_ready(form(u, BETA, GAMMA))
             )
         rows.append(
             {

@@ -1,15 +1,34 @@
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 
 import pytest
 
+_ROOT = Path(__file__).resolve().parents[1]
+
+
+def _cache_for_these_sources() -> Path:
+    """A compiled-code folder of its own for each state of the sources.
+
+    numba decides by the time stamp of ONE file whether compiled code is fresh; a kernel that calls
+    a function of another file would survive a change of that function.
+    """
+    digest = hashlib.sha256()
+    for path in sorted((_ROOT / "src").rglob("*.py")):
+        digest.update(path.read_bytes())
+    return _ROOT / ".pytest_cache" / "numba" / digest.hexdigest()[:16]
+
+
+# Before anything imports numba, which reads it once.
+os.environ["NUMBA_CACHE_DIR"] = str(_cache_for_these_sources())
+
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of public data sets, which is not part of the project; skips where absent."""
-    beside_the_project = Path(__file__).resolve().parents[2] / "shared" / "data"
+    beside_the_project = _ROOT.parent / "shared" / "data"
     folder = Path(os.environ.get("POSETTA_DATA", beside_the_project))
     if not folder.is_dir():
         pytest.skip(f"no public data at {folder}: set POSETTA_DATA to the folder that holds them")

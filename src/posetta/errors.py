@@ -16,7 +16,7 @@ class SettingError(ValueError):
     """A setting is out of range, unknown, or cannot be honoured by the chosen method."""
 
 
-class MissingExtra(ImportError):
+class MissingExtra(ImportError):  # noqa: N818
     """A feature needs an optional dependency that is not installed."""
 
     def __init__(self, feature: str, extra: str) -> None:

@@ -61,7 +61,7 @@ def fit(
     from posetta.posterior.io import check_free, save, summary
 
     model = Model(
-        dim="random" if dim == "random" else _number(dim, int, "--dim"),
+        dim="random" if dim == "random" else int(_number(dim, int, "--dim")),
         tau=tau,
         rho=rho,
         beta=beta,

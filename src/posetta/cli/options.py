@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 Inputs = Annotated[
-    list[str], typer.Argument(help="Files with traces; `-` reads standard input.", metavar="INPUT...")
+    list[str],
+    typer.Argument(help="Files with traces; `-` reads standard input.", metavar="INPUT..."),
 ]
 Format = Annotated[
     str | None,

@@ -74,7 +74,12 @@ def show_conflicts(out: Console, traces: Traces) -> None:
     before = evidence.before
     balance = [min(before[i, j], before[j, i]) / evidence.together[i, j] for i, j in pairs]
     table = Table(title="Pairs seen in both orders", title_justify="left", box=None)
-    for heading, justify in (("a", "left"), ("b", "left"), ("a first", "right"), ("b first", "right")):
+    for heading, justify in (
+        ("a", "left"),
+        ("b", "left"),
+        ("a first", "right"),
+        ("b first", "right"),
+    ):
         table.add_column(heading, justify=justify)  # type: ignore[arg-type]
     for k in np.argsort(-np.array(balance), kind="stable")[:_MOST_PAIRS]:
         i, j = pairs[k]

@@ -10,9 +10,7 @@ from posetta.cli import options
 
 
 def simulate(
-    out: Annotated[
-        str, typer.Option(help="Folder for train.jsonl, test.jsonl and order.json.")
-    ],
+    out: Annotated[str, typer.Option(help="Folder for train.jsonl, test.jsonl and order.json.")],
     items: Annotated[int | None, typer.Option(help="Number of items of a random order.")] = None,
     order: Annotated[
         str | None, typer.Option(help="Order file to draw traces of, instead of a random order.")

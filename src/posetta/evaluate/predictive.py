@@ -155,9 +155,9 @@ def sole_witnesses(traces: Traces) -> list[int]:
     before = PairEvidence.of(traces).before
     alone = (before == 1) & (before.T > 0)
     rows = []
-    for row in np.flatnonzero(traces.counts == 1):
+    for row in np.flatnonzero(traces.counts == 1).tolist():
         members, listed = traces.choice_set(row), traces.n_listed[row]
         shown = alone[np.ix_(members[:listed], members)]
         if np.triu(shown, k=1).any():
-            rows.append(int(row))
+            rows.append(row)
     return rows

@@ -359,7 +359,7 @@ def _count_kinds(
         for t in range(int(traces.n_listed[row])):
             rest = members[t:]
             inside = orders.closures[:, rest[:, None], rest[None, :]]
-            on_frontier = ~inside.any(axis=1)
+            on_frontier = np.logical_not(inside.any(axis=1))
             successors = inside.sum(axis=2)
             histogram = (on_frontier * _BASE**successors).sum(axis=1)
             taken = np.where(on_frontier[:, 0], successors[:, 0], _OFF_FRONTIER)

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from posetta.data import Traces
 from posetta.errors import InputError, SettingError
 
-
 # e^690 = 1e299 leaves room below overflow for a sum over the frontier.
 _LARGEST_EXPONENT = 690.0
 

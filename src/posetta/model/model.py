@@ -40,7 +40,7 @@ class Model:
     """The Poisson prior of a random dimension is truncated to 1 .. dim_max."""
 
     def __post_init__(self) -> None:
-        if self.dim != "random" and not (_is_whole(self.dim) and 1 <= self.dim):
+        if self.dim != "random" and not (_is_whole(self.dim) and self.dim >= 1):
             raise SettingError(f'dim={self.dim!r} must be a whole number from 1, or "random".')
         if not _is_number(self.tau) or not 0.0 < self.tau < np.inf:
             raise SettingError(f"tau={self.tau!r} must be a finite number greater than 0.")

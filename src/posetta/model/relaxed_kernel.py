@@ -19,6 +19,8 @@ exp and log, and it runs on contiguous arrays, where the compiler vectorises it.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -33,7 +35,7 @@ _ZERO, _ONE, _TWO = np.uint64(0), np.uint64(1), np.uint64(2)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"nnan", "nsz"})
-def _largest(values: NDArray[np.float64], start: int, stop: int) -> float:
+def _largest(values: NDArray[np.float64], start: Any, stop: Any) -> float:
     # Alone in a function because the no-NaN promise is what makes a maximum vectorise.
     best = values[start]
     for c in range(start, stop):
@@ -42,7 +44,7 @@ def _largest(values: NDArray[np.float64], start: int, stop: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _cell(k: int) -> int:
+def _cell(k: Any) -> Any:
     # Remainders of 1, 2, 3, ... members lie one after another: that of k + 1 members starts here.
     return k * (k + _ONE) // _TWO
 
@@ -330,4 +332,3 @@ def value_and_gradient(
     )
     d_gamma = margin_gradient(latent, margins, tau, gamma, to_later, to_earlier, d_latent)
     return value, d_beta, d_gamma, d_noise
-

@@ -14,7 +14,7 @@ value can be compared with a log evidence. Z exists only here; everywhere else a
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -155,6 +155,7 @@ class Target:
     dim: int = field(init=False)
     inferred: tuple[str, ...] = field(init=False)
     """The scalars that have a coordinate, in the order of the coordinates."""
+    _arguments: tuple[Any, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         model = self.model
@@ -184,13 +185,12 @@ class Target:
         """Number of unconstrained coordinates."""
         return self.traces.n_items * self.dim + len(self.inferred)
 
-    def log_density_and_grad(
-        self, w: NDArray[np.float64]
-    ) -> tuple[float, NDArray[np.float64]]:
+    def log_density_and_grad(self, w: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """Return the log density at ``w`` and its gradient."""
         w = self._check(w)
         gradient = np.empty(len(w))
-        return log_density_and_gradient(w, *self._arguments, gradient), gradient  # type: ignore[attr-defined]
+        kernel: Any = log_density_and_gradient
+        return kernel(w, *self._arguments, gradient), gradient
 
     def log_density(self, w: NDArray[np.float64]) -> float:
         """Return the log density at ``w``."""
@@ -201,7 +201,7 @@ class Target:
         w = self._check(w)
         z = w[: self.traces.n_items * self.dim].reshape(self.traces.n_items, self.dim)
         scalars = {s: getattr(self.model, s) for s in SCALARS}
-        one_minus_rho = None if scalars["rho"] is None else 1.0 - scalars["rho"]
+        one_minus_rho = 1.0 - (scalars["rho"] or 0.0)
         for s, eta in zip(self.inferred, w[z.size :], strict=True):
             scalars[s] = float(expit(eta) if s in ("rho", "noise") else np.exp(eta))
             if s == "rho":
@@ -222,7 +222,9 @@ class Target:
         a, c = root_coefficients(rho, 1.0 - rho, self.dim)
         z = (u - c / (a + self.dim * c) * u.sum(axis=1, keepdims=True)) / a
         etas = [
-            logit(getattr(parameters, s)) if s in ("rho", "noise") else np.log(getattr(parameters, s))
+            logit(getattr(parameters, s))
+            if s in ("rho", "noise")
+            else np.log(getattr(parameters, s))
             for s in self.inferred
         ]
         return np.concatenate([z.ravel(), etas])

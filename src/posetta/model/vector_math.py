@@ -36,29 +36,31 @@ _MANTISSA = 0x000FFFFFFFFFFFFF
 _SQRT_HALF_BITS = 0x3FE6A09E667F3BCD
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _to_bits(typing_context: Any, x: Any) -> Any:  # noqa: ARG001
+def _to_bits_in_llvm(typing_context: Any, x: Any) -> Any:  # noqa: ARG001
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:  # noqa: ARG001
         return builder.bitcast(args[0], ir.IntType(64))
 
     return types.int64(types.float64), codegen
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _from_bits(typing_context: Any, bits: Any) -> Any:  # noqa: ARG001
+def _from_bits_in_llvm(typing_context: Any, bits: Any) -> Any:  # noqa: ARG001
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:  # noqa: ARG001
         return builder.bitcast(args[0], ir.DoubleType())
 
     return types.float64(types.int64), codegen
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _exponent(typing_context: Any, bits: Any) -> Any:  # noqa: ARG001
+def _exponent_in_llvm(typing_context: Any, bits: Any) -> Any:  # noqa: ARG001
     # A logical shift: AVX2 has no arithmetic one for 64-bit lanes, which would stop vectorisation.
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:  # noqa: ARG001
         return builder.lshr(args[0], ir.Constant(ir.IntType(64), 52))
 
     return types.int64(types.int64), codegen
+
+
+_to_bits: Any = intrinsic(_to_bits_in_llvm)
+_from_bits: Any = intrinsic(_from_bits_in_llvm)
+_exponent: Any = intrinsic(_exponent_in_llvm)
 
 
 @njit(fastmath={"contract"}, error_model="numpy")

@@ -215,7 +215,9 @@ def _from_files(tree: xarray.DataTree, head: dict[str, Any]) -> Posterior:
     traces = _read_observed(observed, items)
     if traces.hash != head["data"]["hash"]:
         raise ValueError(f"{SUMMARY_FILE} and {DRAWS_FILE} are of different traces")
-    model = {k: tuple(v) if isinstance(v, list) else v for k, v in head["model"].items()}
+    model: dict[str, Any] = {
+        k: tuple(v) if isinstance(v, list) else v for k, v in head["model"].items()
+    }
     return Posterior(
         items=items,
         method=head["method"],

@@ -1,0 +1,170 @@
+"""The verbs, their output, and their exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from posetta.cli import main
+from posetta.data import read_traces
+from posetta.order import read_order
+from posetta.posterior.io import load
+
+RUNS = "a,b,c\nb,a,c\n2: a,b,c\n"
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    path = tmp_path / "runs.txt"
+    path.write_text(RUNS)
+    return path
+
+
+def test_demo_tells_what_the_data_are_and_what_follows(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo"]) == 0
+    printed = capsys.readouterr().out
+    for text in ("40  39 distinct", "Pairs seen in both orders", "deploy to production", "F1"):
+        assert text in printed
+
+
+def test_data_describes(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["data", str(runs)]) == 0
+    printed = capsys.readouterr().out
+    assert "runs.txt" in printed
+    assert "2 distinct" in printed
+    assert main(["data", str(runs), "--json"]) == 0
+    described = json.loads(capsys.readouterr().out)
+    assert described["n_traces"] == 4
+    assert described["n_unique"] == 2
+    assert described["pairs_in_both_orders"] == 1
+    assert described["pairs_in_one_order"] == 2
+
+
+def test_several_inputs_become_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, text in (("one.txt", "a,b"), ("two.txt", "b,a")):
+        (tmp_path / name).write_text(text)
+    inputs = [str(tmp_path / "one.txt"), str(tmp_path / "two.txt")]
+    assert main(["data", *inputs, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["n_traces"] == 2
+
+
+def test_fit_writes_a_result_that_loads(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "result"
+    assert main(["fit", str(runs), "--out", str(out), "--seed", "3"]) == 0
+    assert "Method auto chose exact" in capsys.readouterr().out
+    posterior = load(out)
+    assert posterior.method == "exact"
+    assert posterior.seed == 3
+    assert json.loads((out / "result.json").read_text())["status"] == "ok"
+
+
+def test_fit_json_is_one_document(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fit", str(runs), "--method", "maximal", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["closure"] == [["a", "c"], ["b", "c"]]
+
+
+def test_fit_reads_standard_input(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "posetta", "fit", "-", "--method", "majority", "--json"],
+        input=RUNS,
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ,
+    )
+    assert ["a", "b"] in json.loads(done.stdout)["closure"]
+
+
+def test_out_is_never_overwritten_without_force(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "result"
+    out.mkdir()
+    (out / "precious.txt").write_text("mine")
+    arguments = ["fit", str(runs), "--method", "maximal", "--out", str(out)]
+    assert main(arguments) == 2
+    assert "--force" in capsys.readouterr().err
+    assert [path.name for path in out.iterdir()] == ["precious.txt"]
+    assert main([*arguments, "--force"]) == 0
+    assert {path.name for path in out.iterdir()} == {"result.json", "posterior.nc"}
+
+
+def test_simulate_writes_files_that_read_back(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "sim"
+    arguments = ["simulate", "--items", "8", "--rho", "0.9", "--seed", "7", "--out", str(out)]
+    assert main([*arguments, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    order = read_order(out / "order.json")
+    train = read_traces(out / "train.jsonl", items=order.items)
+    assert (facts["items"], facts["train"]) == (order.n_items, len(train)) == (8, 8)
+    assert all(order.is_linear_extension(trace) for trace in train)
+    again = tmp_path / "again"
+    given = ["simulate", "--order", str(out / "order.json"), "--ip-cov", "none", "--traces", "5"]
+    assert main([*given, "--lengths", "3-5", "--out", str(again)]) == 0
+    lengths = [len(trace) for trace in read_traces(again / "train.jsonl")]
+    assert len(lengths) == 5
+    assert all(3 <= length <= 5 for length in lengths)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["fit", "nowhere.txt"], "nowhere.txt"),
+        (["fit", "{runs}", "--method", "magic"], "'exact', 'majority', 'maximal'"),
+        (["fit", "{runs}", "--dim", "many"], "--dim many"),
+        (["fit", "{runs}", "--noise", "1.5"], "noise=1.5"),
+        (["fit", "{runs}", "--threshold", "2"], "threshold=2"),
+        (["fit", "{runs}", "--out", "{runs}"], "is a file"),
+        (["fit", "{runs}", "--format", "xml"], "format='xml'"),
+        (["fit"], "Missing argument"),
+        (["fit", "{runs}", "--frobnicate"], "--frobnicate"),
+        (["data", "{folder}"], "{folder}"),
+        (["simulate", "--items", "0", "--out", "{folder}/x"], "n_items=0"),
+        (["simulate", "--items", "5", "--ip-cov", "lots", "--out", "{folder}/x"], "--ip-cov lots"),
+        (["simulate", "--items", "5", "--lengths", "9", "--out", "{folder}/x"], "lengths=9"),
+        (["simulate", "--items", "5", "--out", "{runs}/x"], "cannot be written"),
+        (["frobnicate"], "frobnicate"),
+    ],
+)
+def test_bad_use_is_one_message_and_code_2(
+    arguments: list[str], message: str, runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = str(runs.parent)
+    filled = [a.format(runs=runs, folder=folder) for a in arguments]
+    before = sorted(runs.parent.rglob("*"))
+    assert main(filled) == 2
+    shown = capsys.readouterr()
+    assert message.format(folder=folder) in shown.err
+    assert "Traceback" not in shown.err
+    assert shown.out == "" or "Read" in shown.out
+    assert sorted(runs.parent.rglob("*")) == before
+
+
+def test_every_verb_has_help_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    for verb in ("demo", "data", "fit", "simulate"):
+        assert main([verb, "--help"]) == 0
+        assert f"posetta {verb}" in capsys.readouterr().out
+
+
+def test_version_names_dependencies(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert "numba" in capsys.readouterr().out
+
+
+def test_labels_are_not_markup(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "hostile.jsonl"
+    path.write_text(json.dumps({"items": ["[red]a[/red]", ":smile:"]}) + "\n")
+    assert main(["fit", str(path), "--method", "maximal"]) == 0
+    printed = capsys.readouterr().out
+    assert "[red]a[/red]" in printed
+    assert ":smile:" in printed

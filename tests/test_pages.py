@@ -1,0 +1,66 @@
+"""The examples on the README and the documentation pages run; the API page is up to date."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+import posetta
+
+ROOT = Path(__file__).resolve().parents[1]
+FENCED = re.DOTALL | re.MULTILINE
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, content in re.findall(
+        r'^```\w+ title="([^"]+)"\n(.*?)^```', page.read_text(), FENCED
+    ):
+        (tmp_path / name).write_text(content)
+    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), FENCED)
+    names: dict[str, object] = {}
+    for number, block in enumerate(blocks, start=1):
+        if ">>>" in block:
+            test = doctest.DocTestParser().get_doctest(
+                block, names, f"{page.name}, block {number}", str(page), 0
+            )
+            runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+            assert runner.run(test, clear_globs=False).failed == 0
+            names.update(test.globs)
+        else:
+            exec(compile(block, f"{page.name}, block {number}", "exec"), names)
+
+
+def test_the_pages_with_examples_are_found() -> None:
+    with_examples = {page.name for page in PAGES if "```python" in page.read_text()}
+    assert {"README.md", "model.md", "simulate.md", "orders.md"} <= with_examples
+
+
+def test_the_api_page_is_up_to_date() -> None:
+    script = runpy.run_path(str(ROOT / "tools" / "make_api_page.py"))
+    assert script["PAGE"].read_text() == script["render"]()
+
+
+def test_every_public_name_can_be_had() -> None:
+    for name in posetta.__all__:
+        assert getattr(posetta, name) is not None
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = posetta.no_such_name
+
+
+def test_the_readme_tree_is_the_tree_of_the_code() -> None:
+    readme = (ROOT / "README.md").read_text()
+    tree = readme.split("src/posetta/\n", 1)[1].split("```", 1)[0]
+    named = set(re.findall(r"^  (\w+)/", tree, re.MULTILINE))
+    rooms = {
+        path.name
+        for path in (ROOT / "src" / "posetta").iterdir()
+        if (path / "__init__.py").is_file()
+    }
+    assert named == rooms
