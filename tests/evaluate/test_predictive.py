@@ -247,6 +247,8 @@ def test_the_trace_that_alone_shows_a_reversal_is_named():
 def test_no_reversal_warning_where_leaving_one_out_changes_no_support():
     assert reversal_warnings(traces_of(list("abc"), list("bac"), counts=[6, 2])) == []
     assert reversal_warnings(traces_of(list("abc"), counts=[6])) == []
+    two_kinds = traces_of(list("abc"), list("bac"), ["b", "a"], counts=[6, 1, 1])
+    assert reversal_warnings(two_kinds) == []
     alone = traces_of(list("abc"), list("bac"), counts=[6, 1])
     assert reversal_warnings(alone, noise=0.05) == []
     assert reversal_warnings(alone, noise=None) == []
