@@ -87,14 +87,25 @@ def test_out_is_never_overwritten_without_force(
     runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "result"
+    arguments = ["fit", str(runs), "--method", "maximal", "--out", str(out)]
+    assert main(arguments) == 0
+    before = (out / "result.json").read_bytes()
+    assert main([*arguments, "--seed", "1"]) == 2
+    assert "--force" in capsys.readouterr().err
+    assert (out / "result.json").read_bytes() == before
+    assert main([*arguments, "--seed", "1", "--force"]) == 0
+    assert json.loads((out / "result.json").read_text())["seed"] == 1
+
+
+def test_force_never_removes_what_is_not_ours(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "result"
     out.mkdir()
     (out / "precious.txt").write_text("mine")
-    arguments = ["fit", str(runs), "--method", "maximal", "--out", str(out)]
-    assert main(arguments) == 2
-    assert "--force" in capsys.readouterr().err
+    assert main(["fit", str(runs), "--method", "maximal", "--out", str(out), "--force"]) == 2
+    assert "precious.txt" in capsys.readouterr().err
     assert [path.name for path in out.iterdir()] == ["precious.txt"]
-    assert main([*arguments, "--force"]) == 0
-    assert {path.name for path in out.iterdir()} == {"result.json", "posterior.nc"}
 
 
 def test_simulate_writes_files_that_read_back(

@@ -195,7 +195,7 @@ def listing(folder):
 
 def test_an_existing_result_is_not_replaced(tmp_path):
     save(three_draws(seed=1), tmp_path / "out")
-    with pytest.raises(InputError, match=r"out holds something already.*overwrite=True"):
+    with pytest.raises(InputError, match=r"out holds earlier results.*overwrite=True"):
         save(three_draws(seed=2), tmp_path / "out")
     assert load(tmp_path / "out").seed == 1
     assert listing(tmp_path) == ["out"]
@@ -232,16 +232,21 @@ def test_a_folder_that_cannot_be_made(tmp_path):
 
 
 def test_a_failing_save_leaves_nothing_behind(tmp_path):
-    # JSON knows no infinity: the summary fails after the draws were written.
-    broken = three_draws(diagnostics={"elbo": float("inf")})
-    with pytest.raises(ValueError, match="JSON"):
+    # JSON knows no sets: the summary fails after the draws were written.
+    broken = three_draws(diagnostics={"elbo": {1.0}})
+    with pytest.raises(TypeError, match="JSON"):
         save(broken, tmp_path / "out")
     assert listing(tmp_path) == []
     save(three_draws(seed=1), tmp_path / "out")
-    with pytest.raises(ValueError, match="JSON"):
+    with pytest.raises(TypeError, match="JSON"):
         save(broken, tmp_path / "out", overwrite=True)
     assert load(tmp_path / "out").seed == 1
     assert listing(tmp_path) == ["out"]
+
+
+def test_an_infinite_diagnostic_is_null_in_the_summary(tmp_path):
+    save(three_draws(diagnostics={"elbo": float("-inf")}), tmp_path / "out")
+    assert load(tmp_path / "out").diagnostics == {"elbo": None}
 
 
 # -- damaged folders -------------------------------------------------------------------------------

@@ -58,7 +58,8 @@ def fit(
     from posetta.infer import choose_method
     from posetta.infer import fit as run_fit
     from posetta.model.model import Model
-    from posetta.posterior.io import check_free, save, summary
+    from posetta.posterior.folder import check_free
+    from posetta.posterior.io import save, summary
 
     model = Model(
         dim="random" if dim == "random" else int(_number(dim, int, "--dim")),

@@ -41,7 +41,7 @@ def simulate(
     from posetta.data import write_traces
     from posetta.model.simulate import simulate as run_simulate
     from posetta.order import read_order, write_order
-    from posetta.posterior.io import staged_folder
+    from posetta.posterior.folder import staged_folder
 
     sim = run_simulate(
         items,

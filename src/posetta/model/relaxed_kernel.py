@@ -132,11 +132,9 @@ def trace_pass(
     free = np.empty(widest)
     before = np.empty(cells)
     after = np.empty(cells)
-    A = np.empty(cells)
     one_plus_S = np.empty(cells)
     log_successors = np.empty(cells)
-    weight = np.empty(cells)
-    successor_weight = np.empty(cells)
+    weight = np.empty(cells)  # in turn A, the score, and the weight of each candidate
     chosen = np.empty(widest)
     pull = np.empty(widest)
     score_sum = np.empty(widest)
@@ -167,10 +165,10 @@ def trace_pass(
                 blocked += log_free_t[x, j]
                 followers += D[x, j]
             for a in range(k):
-                A[start + a] = A[last + a] + free[a]
+                weight[start + a] = weight[last + a] + free[a]
             for a in range(k):
                 one_plus_S[start + a] = one_plus_S[last + a] + after[start + a]
-            A[start + k] = blocked
+            weight[start + k] = blocked
             one_plus_S[start + k] = 1.0 + followers
             last = start
         # Scores and weights of all listed steps at once: long loops.
@@ -179,7 +177,7 @@ def trace_pass(
         for c in range(scored_from, scored_to):
             log_successors[c] = log(one_plus_S[c])
         for c in range(scored_from, scored_to):
-            weight[c] = A[c] + beta * log_successors[c]
+            weight[c] += beta * log_successors[c]
         for k in range(k_first, size):
             start = _cell(k)
             top = _largest(weight, start, start + k + _ONE)
@@ -219,15 +217,16 @@ def trace_pass(
         if not with_gradient:
             continue
         # Prefix sums of the score gradients, from the first step (k = size - 1) to the last.
+        by_successor = log_successors  # the logarithms are done with
         for c in range(scored_from, scored_to):
-            successor_weight[c] = beta * weight[c] / one_plus_S[c]
+            by_successor[c] = beta * weight[c] / one_plus_S[c]
         for a in range(size):
             score_sum[a] = 0.0
             successor_sum[a] = 0.0
         for k in range(np.int64(size) - 1, -1, -1):
             start = k * (k + 1) // 2
             if k >= np.int64(k_first):
-                here, here_by = weight[start:], successor_weight[start:]
+                here, here_by = weight[start:], by_successor[start:]
                 for a in range(k + 1):
                     score_sum[a] -= here[a]
                 for a in range(k + 1):

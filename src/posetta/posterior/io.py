@@ -1,8 +1,4 @@
-"""Saving and loading a `Posterior`: ``posterior.nc`` (draws) and ``result.json`` (summary).
-
-A result folder is written beside its destination and moved into place, so that an interrupted
-save leaves nothing half-written.
-"""
+"""Saving and loading a `Posterior`: ``posterior.nc`` (draws) and ``result.json`` (summary)."""
 
 from __future__ import annotations
 
@@ -10,10 +6,7 @@ import json
 import os
 import platform
 import re
-import shutil
-import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -26,6 +19,7 @@ from posetta.data import Traces
 from posetta.data.traces import Records
 from posetta.errors import InputError
 from posetta.model.model import Model
+from posetta.posterior.folder import staged_folder
 from posetta.posterior.posterior import Draws, Posterior
 
 SCHEMA_VERSION = 1
@@ -46,42 +40,6 @@ def save(
         text = json.dumps(summary(posterior, threshold), indent=1, allow_nan=False, default=_plain)
         (staging / SUMMARY_FILE).write_text(text + "\n", encoding="utf-8")
     return Path(folder)
-
-
-@contextmanager
-def staged_folder(folder: str | os.PathLike[str], *, overwrite: bool) -> Iterator[Path]:
-    """Give a folder to write in, and move it to its place when all is written.
-
-    If anything fails on the way, the destination is as it was before.
-    """
-    target = Path(folder)
-    check_free(target, overwrite=overwrite)
-    staging = None
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-        yield staging
-        staging.chmod(0o755)
-        if target.exists():
-            shutil.rmtree(target)
-        staging.replace(target)
-    except OSError as error:
-        raise InputError(f"{target} cannot be written: {error.strerror or error}.") from None
-    finally:
-        if staging is not None:
-            shutil.rmtree(staging, ignore_errors=True)
-
-
-def check_free(folder: str | os.PathLike[str], *, overwrite: bool) -> None:
-    """Refuse a destination that holds something, before any work is done for it."""
-    target = Path(folder)
-    if target.is_file():
-        raise InputError(f"{target} is a file. Name a folder.")
-    if target.is_dir() and any(target.iterdir()) and not overwrite:
-        raise InputError(
-            f"{target} holds something already. Choose another folder, or replace it with "
-            "--force (overwrite=True)."
-        )
 
 
 def load(folder: str | os.PathLike[str]) -> Posterior:
@@ -129,7 +87,7 @@ def summary(posterior: Posterior, threshold: float = 0.5) -> dict[str, Any]:
         "closure": [list(pair) for pair in order.closure_pairs],
         "covers": [list(pair) for pair in order.cover_pairs],
         "scalars": posterior.scalar_summary,
-        "diagnostics": dict(posterior.diagnostics),
+        "diagnostics": {name: _finite(value) for name, value in posterior.diagnostics.items()},
         "status": posterior.status,
         "warnings": list(posterior.warnings),
         "seconds": dict(posterior.seconds),
@@ -200,6 +158,11 @@ def _read_text(values: NDArray[np.object_]) -> tuple[str, ...]:
         re.sub(r"\\(.)", lambda m: "\0" if m[1] == "0" else m[1], value)
         for value in values.tolist()
     )
+
+
+def _finite(value: Any) -> Any:
+    """Return None for a number that JSON has no word for."""
+    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 def _plain(value: Any) -> Any:
