@@ -8,7 +8,7 @@ from numbers import Integral
 from posetta.baselines.settings import Majority, Maximal
 from posetta.errors import SettingError, choice
 
-__all__ = ["METHODS", "Exact", "Majority", "Maximal", "Settings", "settings_of"]
+__all__ = ["METHODS", "Exact", "HardMCMC", "Majority", "Maximal", "Settings", "settings_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,17 +21,47 @@ class Exact:
     """Simulated latents behind the prior weights; the error falls with their square root."""
 
     def __post_init__(self) -> None:
-        for name, least in (("draws", 1), ("prior_draws", 1000)):
-            value = getattr(self, name)
-            whole = isinstance(value, Integral) and not isinstance(value, bool)
-            if not whole or value < least:
-                raise SettingError(f"{name}={value!r} must be a whole number from {least}.")
+        _check_whole(self, draws=1, prior_draws=1000)
 
 
-Settings = Exact | Majority | Maximal
+@dataclass(frozen=True, kw_only=True)
+class HardMCMC:
+    """Metropolis-Hastings on latent coordinates, scored with the exact frontier likelihood.
+
+    One sweep proposes about two changes for every latent coordinate, one for every item, and one
+    for each scalar.
+    """
+
+    draws: int = 1000
+    """Draws kept of each chain."""
+    warmup: int = 1000
+    """Sweeps before the first draw; step sizes adapt only then."""
+    chains: int = 4
+    thin: int = 5
+    """Sweeps for each draw that is kept."""
+    max_seconds: float | None = None
+    """Stop after this time and give back what was drawn."""
+
+    def __post_init__(self) -> None:
+        _check_whole(self, draws=4, warmup=0, chains=1, thin=1)
+        if self.max_seconds is not None and not self.max_seconds > 0.0:
+            raise SettingError(f"max_seconds={self.max_seconds!r} must be greater than 0.")
+
+
+def _check_whole(settings: object, **least: int) -> None:
+    """Refuse settings that are not whole numbers from the given least value."""
+    for name, lowest in least.items():
+        value = getattr(settings, name)
+        whole = isinstance(value, Integral) and not isinstance(value, bool)
+        if not whole or value < lowest:
+            raise SettingError(f"{name}={value!r} must be a whole number from {lowest}.")
+
+
+Settings = Exact | HardMCMC | Majority | Maximal
 
 # name -> (settings, module whose `run` fits it). A module loads only when its method is used.
 METHODS: dict[str, tuple[type[Settings], str]] = {
+    "hard": (HardMCMC, "posetta.infer.hard_mcmc"),
     "exact": (Exact, "posetta.infer.exact"),
     "majority": (Majority, "posetta.baselines.majority"),
     "maximal": (Maximal, "posetta.baselines.maximal"),

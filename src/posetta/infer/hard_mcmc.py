@@ -1,0 +1,346 @@
+"""Hard-MCMC: draws from p(Z, rho, beta | data) under the exact frontier likelihood."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import asdict
+from threading import Event
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posetta.data import Traces
+from posetta.data.evidence import PairEvidence
+from posetta.errors import SettingError
+from posetta.infer import hard_kernel as kernel
+from posetta.infer.hard_start import start_latent
+from posetta.infer.methods import HardMCMC
+from posetta.model.model import Model
+from posetta.posterior import Draws, Posterior
+from posetta.posterior.diagnostics import effective_size, split_r_hat
+from posetta.posterior.posterior import Status
+from posetta.rng import child
+
+R_HAT_LIMIT = 1.05
+ESS_LIMIT = 100.0
+
+
+class ChainRun:
+    """One chain: its state, its own random stream, and the draws kept so far."""
+
+    def __init__(
+        self, traces: Traces, rows: kernel.Rows, model: Model, settings: HardMCMC, seed: int, c: int
+    ) -> None:
+        n = traces.n_items
+        self.generator = child(seed, "hard", c)
+        self.rows, self.model, self.settings = rows, model, settings
+        self.fixed = _fixed(model, n)
+        largest = model.dim_max if model.dim == "random" else int(model.dim)
+        n_steps, n_rows = traces.n_steps, traces.n_unique
+        scalars = self._start_scalars(n)
+        dim = int(scalars[3])
+        latent = np.zeros((n, largest))
+        latent[:, :dim] = start_latent(traces, dim, scalars[2] > 0.0, c, self.generator)
+        self.chain = kernel.Chain(
+            latent=latent,
+            greater=np.zeros((n, n), dtype=np.int32),
+            closure=np.zeros((n, n), dtype=bool),
+            scalars=scalars,
+            power=np.exp(scalars[1] * np.log1p(np.arange(n))),
+            W=np.zeros(n_steps),
+            own=np.zeros(n_steps),
+            row_value=np.zeros(n_rows),
+            steps=np.array([0.5, 0.5]),
+            moves=np.zeros((len(kernel.MOVES), 2), dtype=np.int64),
+        )
+        self.work = kernel.Work(
+            W=np.zeros(n_steps),
+            own=np.zeros(n_steps),
+            row_value=np.zeros(n_rows),
+            rows=np.zeros(n_rows, dtype=np.int64),
+            partners=np.zeros(n, dtype=np.int64),
+            after=np.zeros(n, dtype=bool),
+            before=np.zeros(n, dtype=bool),
+            was_after=np.zeros(n, dtype=bool),
+            was_before=np.zeros(n, dtype=bool),
+            greater=np.zeros(n, dtype=np.int32),
+            proposal=np.zeros(largest),
+            latent=np.zeros((n, largest)),
+            closure=np.zeros((n, n), dtype=bool),
+            power=np.zeros(n),
+        )
+        kernel.count_greater(self.chain)
+        state = self.chain
+        kernel.evaluate(
+            rows, state.closure, state.power, scalars[2], state.W, state.own, state.row_value
+        )
+        draws = settings.draws
+        self.n_kept = 0
+        self.bits = np.zeros((draws, n, (n + 7) // 8), dtype=np.uint8)
+        self.latents = np.full((draws, n, largest), np.nan, dtype=np.float32)
+        self.scalars = np.zeros((draws, 4))
+        self.row_values = np.zeros((draws, n_rows))
+        self.log_posterior = np.zeros(draws)
+
+    def _start_scalars(self, n: int) -> NDArray[np.float64]:
+        """Over-dispersed: scalars that are inferred start from their priors."""
+        model, generator = self.model, self.generator
+        rho = generator.beta(*model.rho_prior) if model.rho is None else model.rho
+        shape, rate = model.beta_prior
+        beta = generator.gamma(shape, 1.0 / rate) if model.beta is None else model.beta
+        noise = generator.beta(*model.noise_prior) if model.noise is None else model.noise
+        dim = model.dim
+        if dim == "random":
+            weights = np.exp(model.dim_log_prior(n))
+            dim = max(2, int(generator.choice(len(weights), p=weights)) + 1)
+            dim = min(dim, model.dim_max)
+        return np.array([min(max(rho, 1e-6), 1 - 1e-6) if model.rho is None else rho, beta,
+                         max(noise, 1e-6) if model.noise is None else noise, float(dim)])  # fmt: skip
+
+    def sweep(self, adapt: float) -> None:
+        """Run one sweep."""
+        kernel.sweep(self.rows, self.chain, self.work, self.fixed, adapt, self.generator)
+
+    def keep(self) -> None:
+        """Store the present state as a draw."""
+        s, state = self.n_kept, self.chain
+        dim = int(state.scalars[3])
+        self.bits[s] = np.packbits(state.closure, axis=-1)
+        self.latents[s, :, :dim] = state.latent[:, :dim]
+        self.scalars[s] = state.scalars
+        self.row_values[s] = state.row_value
+        self.log_posterior[s] = float(state.row_value @ self.rows.counts) + self._log_prior()
+        self.n_kept += 1
+
+    def _log_prior(self) -> float:
+        """Log prior of the state, up to constants."""
+        rho, beta, noise, dim = self.chain.scalars
+        u = self.chain.latent[:, : int(dim)]
+        along = 1.0 + (dim - 1) * rho
+        quadratic = ((u**2).sum() - rho / along * (u.sum(axis=1) ** 2).sum()) / (1.0 - rho)
+        determinant = (dim - 1) * np.log1p(-rho) + np.log(along)
+        value = -0.5 * (len(u) * (determinant + dim * np.log(2 * np.pi)) + quadratic)
+        model = self.model
+        if model.rho is None:
+            a, b = model.rho_prior
+            value += (a - 1) * np.log(rho) + (b - 1) * np.log1p(-rho)
+        if model.beta is None:
+            a, b = model.beta_prior
+            value += (a - 1) * np.log(beta) - b * beta
+        if model.noise is None:
+            a, b = model.noise_prior
+            value += (a - 1) * np.log(noise) + (b - 1) * np.log1p(-noise)
+        if model.dim == "random":
+            value += self.fixed.dim_log_prior[int(dim) - 1]
+        return float(value)
+
+
+def run(
+    traces: Traces,
+    model: Model,
+    settings: HardMCMC,
+    seed: int,
+    progress: Callable[[float, str], None] | None = None,
+) -> Posterior:
+    """Fit by Metropolis-Hastings: several chains in threads, each with its own stream.
+
+    ``progress`` is called with the share that is done and a few words. Ctrl-C and ``max_seconds``
+    end the run with what was drawn; the status says so.
+    """
+    _check(traces, model, settings)
+    started = time.perf_counter()
+    rows = _rows(traces)
+    chains = [ChainRun(traces, rows, model, settings, seed, c) for c in range(settings.chains)]
+    _warm_up_the_compiler(traces, rows, model, settings)
+    compiled = time.perf_counter()
+    stop = Event()
+    deadline = np.inf if settings.max_seconds is None else compiled + settings.max_seconds
+    total = settings.warmup + settings.draws * settings.thin
+    done = [0] * settings.chains
+
+    def work(c: int) -> None:
+        chain = chains[c]
+        for step in range(total):
+            if stop.is_set() or time.perf_counter() > deadline:
+                return
+            warming = step < settings.warmup
+            chain.sweep((step + 1.0) ** -0.6 if warming else 0.0)
+            if step == settings.warmup - 1:
+                chain.chain.moves[:] = 0
+            if not warming and (step - settings.warmup + 1) % settings.thin == 0:
+                chain.keep()
+            done[c] = step + 1
+
+    interrupted = False
+    with ThreadPoolExecutor(min(settings.chains, os.cpu_count() or 1)) as pool:
+        futures = [pool.submit(work, c) for c in range(settings.chains)]
+        try:
+            pending = set(futures)
+            while pending:
+                _, pending = wait(pending, timeout=0.2, return_when=FIRST_EXCEPTION)
+                if progress is not None:
+                    progress(sum(done) / (total * settings.chains), _words(chains))
+        except KeyboardInterrupt:
+            interrupted = True
+            stop.set()
+        for future in futures:
+            future.result()
+    seconds = time.perf_counter() - compiled
+    return _posterior(
+        traces, model, settings, seed, chains, interrupted or min(done) < total,
+        {"compile": compiled - started, "run": seconds},
+    )  # fmt: skip
+
+
+def _check(traces: Traces, model: Model, settings: HardMCMC) -> None:
+    if model.beta is not None and model.beta * np.log(max(traces.n_items, 2)) > 600.0:
+        raise SettingError(f"beta={model.beta} is too large for {traces.n_items} items.")
+
+
+def _fixed(model: Model, n: int) -> kernel.Fixed:
+    random_dim = model.dim == "random"
+    return kernel.Fixed(
+        infer_rho=model.rho is None,
+        infer_beta=model.beta is None,
+        infer_noise=model.noise is None,
+        rho_prior=tuple(map(float, model.rho_prior)),  # type: ignore[arg-type]
+        beta_prior=tuple(map(float, model.beta_prior)),  # type: ignore[arg-type]
+        noise_prior=tuple(map(float, model.noise_prior)),  # type: ignore[arg-type]
+        dim_log_prior=model.dim_log_prior(n) if random_dim else np.zeros(0),
+    )
+
+
+def _rows(traces: Traces) -> kernel.Rows:
+    members, offsets, n_listed, counts = traces.arrays
+    position = np.full((traces.n_unique, traces.n_items), -1, dtype=np.int32)
+    for r in range(traces.n_unique):
+        position[r, traces.choice_set(r)] = np.arange(offsets[r + 1] - offsets[r])
+    holding = [np.flatnonzero(position[:, i] >= 0) for i in range(traces.n_items)]
+    before = PairEvidence.of(traces).before
+    return kernel.Rows(
+        members=members,
+        offsets=offsets,
+        n_listed=n_listed,
+        counts=counts.astype(np.float64),
+        first_step=np.concatenate([[0], np.cumsum(n_listed)[:-1]]).astype(np.int64)
+        if len(n_listed)
+        else np.zeros(0, dtype=np.int64),
+        position=position,
+        rows_of=np.concatenate(holding).astype(np.int64),
+        rows_of_start=np.concatenate([[0], np.cumsum([len(h) for h in holding])]).astype(np.int64),
+        contradicted=np.ascontiguousarray(before.T > 0),
+    )
+
+
+def _warm_up_the_compiler(
+    traces: Traces, rows: kernel.Rows, model: Model, settings: HardMCMC
+) -> None:
+    """Compile (or load) the kernel on a throw-away chain, so that its time is reported apart."""
+    ChainRun(traces, rows, model, settings, 0, settings.chains).sweep(0.0)
+
+
+def _words(chains: list[ChainRun]) -> str:
+    kept = min(chain.n_kept for chain in chains)
+    return f"{kept} draws a chain" if kept else "warming up"
+
+
+def _posterior(
+    traces: Traces,
+    model: Model,
+    settings: HardMCMC,
+    seed: int,
+    chains: list[ChainRun],
+    stopped: bool,
+    seconds: dict[str, float],
+) -> Posterior:
+    n_draws = min(chain.n_kept for chain in chains)
+    if n_draws == 0:
+        raise SettingError(
+            "the run was stopped before any draw was kept. Raise max_seconds, or lower warmup."
+        )
+
+    def stacked(name: str) -> NDArray[Any]:
+        return np.stack([getattr(chain, name)[:n_draws] for chain in chains])
+
+    scalars = stacked("scalars")
+    named = {name: scalars[:, :, k] for k, name in enumerate(("rho", "beta", "noise", "dim"))}
+    draws = Draws(
+        closure_bits=stacked("bits"),
+        scalars=named,
+        log_likelihood=stacked("row_values"),
+        latent=stacked("latents").astype(np.float64),
+    )
+    inferred = [name for name in ("rho", "beta", "noise") if getattr(model, name) is None]
+    inferred += ["dim"] if model.dim == "random" else []
+    diagnostics = _diagnose(draws, stacked("log_posterior"), inferred, traces.n_items)
+    moves = sum(chain.chain.moves for chain in chains)
+    diagnostics["acceptance"] = {
+        name: round(float(accepted / proposed), 4)
+        for name, (proposed, accepted) in zip(kernel.MOVES, moves, strict=True)
+        if proposed
+    }
+    diagnostics["proposals_per_second"] = float(moves[:, 0].sum() / max(seconds["run"], 1e-9))
+    status, warnings = _status(diagnostics, stopped)
+    return Posterior(
+        items=traces.items,
+        method="hard",
+        likelihood="hard",
+        model=model,
+        settings=asdict(settings),
+        seed=seed,
+        traces=traces,
+        draws=draws,
+        precedence=draws.mean_closure(traces.n_items),
+        status=status,
+        warnings=warnings,
+        diagnostics=diagnostics,
+        seconds=seconds,
+    )
+
+
+def _diagnose(
+    draws: Draws, log_posterior: NDArray[np.float64], inferred: list[str], n: int
+) -> dict[str, Any]:
+    """Split R-hat and ESS of the log posterior and scalars; plain R-hat of uncertain pairs."""
+    quantities = {"log_posterior": log_posterior}
+    quantities |= {name: draws.scalars[name] for name in inferred}
+    r_hat = {name: split_r_hat(values) for name, values in quantities.items()}
+    ess = {name: effective_size(values) for name, values in quantities.items()}
+    closures = np.unpackbits(draws.closure_bits, axis=-1, count=n)
+    share = closures.mean(axis=(0, 1))
+    uncertain = np.argwhere((share > 0.02) & (share < 0.98))
+    pair_r_hat = [
+        split_r_hat(closures[:, :, i, j].astype(float), by_rank=False) for i, j in uncertain
+    ]
+    by_chain = closures.mean(axis=1).reshape(draws.n_chains, -1)
+    apart = [
+        np.abs(a - b).sum() / max(n * (n - 1), 1)
+        for k, a in enumerate(by_chain)
+        for b in by_chain[k + 1 :]
+    ]
+    return {
+        "r_hat": r_hat,
+        "ess": ess,
+        "r_hat_max": float(np.nanmax(list(r_hat.values()))),
+        "ess_min": float(np.nanmin([*ess.values(), np.inf])),
+        "pair_r_hat_99": float(np.quantile(pair_r_hat, 0.99)) if pair_r_hat else 1.0,
+        "chain_mae_max": float(max(apart, default=0.0)),
+    }
+
+
+def _status(diagnostics: dict[str, Any], stopped: bool) -> tuple[Status, tuple[str, ...]]:
+    warnings = []
+    r_hat, ess = diagnostics["r_hat_max"], diagnostics["ess_min"]
+    mixed = r_hat <= R_HAT_LIMIT and ess >= ESS_LIMIT
+    if not mixed:
+        warnings.append(
+            f"the chains have not mixed: R-hat {r_hat:.2f} (at most {R_HAT_LIMIT}), effective "
+            f"draws {ess:.0f} (at least {ESS_LIMIT:.0f}). Raise warmup and thin."
+        )
+    if stopped:
+        warnings.append("the run was stopped early; raise max_seconds for the full run.")
+    return ("budget_reached" if stopped else "ok" if mixed else "unmixed"), tuple(warnings)
