@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from posetta.data import ReadReport, Traces, read_traces, write_traces
     from posetta.data.demo import demo_order, demo_traces
     from posetta.errors import InputError, MissingExtra, SettingError
-    from posetta.infer import Exact, Majority, Maximal, fit
+    from posetta.infer import Exact, HardMCMC, Majority, Maximal, fit
     from posetta.model.model import Model
     from posetta.model.simulate import Simulation, simulate
     from posetta.order import Poset, read_order, write_order
@@ -33,6 +33,7 @@ _HOME = {
     "MissingExtra": "posetta.errors",
     "SettingError": "posetta.errors",
     "Exact": "posetta.infer",
+    "HardMCMC": "posetta.infer",
     "Majority": "posetta.infer",
     "Maximal": "posetta.infer",
     "fit": "posetta.infer",
@@ -50,6 +51,7 @@ _ROOMS = ("baselines", "data", "evaluate", "infer", "model", "order", "posterior
 
 __all__ = [
     "Exact",
+    "HardMCMC",
     "InputError",
     "Majority",
     "Maximal",

@@ -5,12 +5,24 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from posetta import Exact, InputError, Majority, Maximal, Model, Poset, SettingError, Traces, fit
+from posetta import (
+    Exact,
+    HardMCMC,
+    InputError,
+    Majority,
+    Maximal,
+    Model,
+    Poset,
+    SettingError,
+    Traces,
+    fit,
+)
 from posetta.infer import METHODS, choose_method
 from posetta.infer.methods import settings_of
 
 # Small enough to run a hundred times; every method of the table needs a line here.
 SMALL = {
+    "hard": HardMCMC(draws=200, warmup=50, chains=2, thin=4),
     "exact": Exact(draws=50, prior_draws=1000),
     "majority": Majority(),
     "maximal": Maximal(),
@@ -115,17 +127,18 @@ def test_wrong_types_are_named():
         fit(CASES["one trace"], model={"dim": 3})
 
 
-def test_auto_enumerates_up_to_five_items():
-    five, six = Traces.from_lists([list("abcde")]), Traces.from_lists([list("abcdef")])
-    assert choose_method(five) == "exact"
-    assert choose_method(six) == "maximal"
-    assert fit(six).method == "maximal"
+def test_auto_goes_by_the_number_of_items():
+    labels = [f"i{k}" for k in range(61)]
+    chosen = [choose_method(Traces.from_lists([labels[:n]])) for n in (5, 6, 60, 61)]
+    assert chosen == ["exact", "hard", "hard", "maximal"]
+    assert fit(Traces.from_lists([labels])).method == "maximal"
     assert fit(Traces.from_lists([["a", "b"]])).method == "exact"
 
 
-def test_settings_of_gives_the_module_that_runs_them():
+def test_settings_of_finds_the_name():
     settings = Exact(draws=10)
-    assert settings_of(settings) == ("exact", settings, "posetta.infer.exact")
+    assert settings_of(settings) == ("exact", settings)
+    assert settings_of("hard") == ("hard", HardMCMC())
 
 
 @pytest.mark.parametrize(

@@ -5,4 +5,13 @@ from __future__ import annotations
 from posetta.infer.fit import choose_method, fit
 from posetta.infer.methods import METHODS, Exact, HardMCMC, Majority, Maximal, Settings
 
-__all__ = ["METHODS", "Exact", "HardMCMC", "Majority", "Maximal", "Settings", "choose_method", "fit"]
+__all__ = [
+    "METHODS",
+    "Exact",
+    "HardMCMC",
+    "Majority",
+    "Maximal",
+    "Settings",
+    "choose_method",
+    "fit",
+]

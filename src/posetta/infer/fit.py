@@ -7,10 +7,13 @@ from importlib import import_module
 from posetta.data import Traces
 from posetta.errors import InputError, SettingError
 from posetta.infer.exact import LARGEST
-from posetta.infer.methods import Settings, settings_of
+from posetta.infer.methods import METHODS, Settings, settings_of
+from posetta.infer.progress import progress_bar
 from posetta.model.model import Model
 from posetta.posterior import Posterior
 from posetta.rng import seed_sequence
+
+LARGEST_FOR_HARD = 60
 
 
 def fit(
@@ -19,12 +22,14 @@ def fit(
     model: Model | None = None,
     *,
     seed: int = 0,
+    progress: bool = False,
 ) -> Posterior:
     """Infer the partial order behind the traces.
 
     ``method`` is a name or a settings object (``Exact(draws=1000)``); "auto" follows
     `choose_method`. ``model`` says which density (default `Model()`). The same seed gives the same
-    result, on any number of cores.
+    result, on any number of cores. ``progress=True`` shows a bar with the time left on standard
+    error. Ctrl-C ends a sampler early and gives back what was drawn, status "budget_reached".
     """
     if not isinstance(traces, Traces):
         raise InputError(
@@ -36,11 +41,23 @@ def fit(
     seed_sequence(seed)  # refuses a bad seed, also where the method draws nothing
     if method == "auto":
         method = choose_method(traces)
-    _, settings, module = settings_of(method)
-    posterior: Posterior = import_module(module).run(traces, model, settings, int(seed))
+    name, settings = settings_of(method)
+    run = import_module(METHODS[name].module).run
+    posterior: Posterior
+    if METHODS[name].reports:
+        with progress_bar(name, shown=progress) as report:
+            posterior = run(traces, model, settings, int(seed), report)
+    else:
+        posterior = run(traces, model, settings, int(seed))
     return posterior
 
 
 def choose_method(traces: Traces) -> str:
-    """Return what "auto" stands for: enumeration up to five items, else the intersection."""
-    return "exact" if traces.n_items <= LARGEST else "maximal"
+    """Return what "auto" stands for: enumeration up to 5 items, Hard-MCMC beyond.
+
+    Above 60 items Hard-MCMC needs minutes to hours to mix; "auto" then gives the intersection of
+    the traces, and a posterior must be asked for by name.
+    """
+    if traces.n_items <= LARGEST:
+        return "exact"
+    return "hard" if traces.n_items <= LARGEST_FOR_HARD else "maximal"

@@ -487,7 +487,9 @@ def _fill_power(beta: float, power: NDArray[np.float64]) -> None:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _beta_move(rows: Rows, chain: Chain, work: Work, fixed: Fixed, adapt: float, generator: Any) -> None:
+def _beta_move(
+    rows: Rows, chain: Chain, work: Work, fixed: Fixed, adapt: float, generator: Any
+) -> None:
     a, b = fixed.beta_prior
     beta, noise = chain.scalars[1], chain.scalars[2]
     new = beta * np.exp(chain.steps[0] * generator.standard_normal())
@@ -508,7 +510,9 @@ def _beta_move(rows: Rows, chain: Chain, work: Work, fixed: Fixed, adapt: float,
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _noise_move(rows: Rows, chain: Chain, work: Work, fixed: Fixed, adapt: float, generator: Any) -> None:
+def _noise_move(
+    rows: Rows, chain: Chain, work: Work, fixed: Fixed, adapt: float, generator: Any
+) -> None:
     a, b = fixed.noise_prior
     noise = chain.scalars[2]
     eta = np.log(noise / (1.0 - noise)) + chain.steps[1] * generator.standard_normal()
@@ -591,13 +595,27 @@ def count_greater(chain: Chain) -> None:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def sweep(
+def sweeps(
+    rows: Rows,
+    chain: Chain,
+    work: Work,
+    fixed: Fixed,
+    first: int,
+    count: int,
+    warmup: int,
+    generator: Any,
+) -> None:
+    """Run sweeps ``first`` .. ``first + count - 1`` of a chain; steps adapt below ``warmup``."""
+    for number in range(first, first + count):
+        adapt = (number + 1.0) ** -0.6 if number < warmup else 0.0
+        _sweep(rows, chain, work, fixed, adapt, generator)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _sweep(
     rows: Rows, chain: Chain, work: Work, fixed: Fixed, adapt: float, generator: Any
 ) -> None:
-    """One sweep: about two proposals a coordinate, one a row, then the scalars and the dimension.
-
-    ``adapt`` is the gain of the step adaptation, 0 after the warm-up.
-    """
+    """About two proposals a coordinate, one a row, then the scalars and the dimension."""
     n, dim = chain.latent.shape[0], int(chain.scalars[3])
     for _ in range(n * dim):
         _coordinate_move(rows, chain, work, generator)

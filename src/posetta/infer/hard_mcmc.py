@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import asdict
 from threading import Event
@@ -19,6 +18,7 @@ from posetta.errors import SettingError
 from posetta.infer import hard_kernel as kernel
 from posetta.infer.hard_start import start_latent
 from posetta.infer.methods import HardMCMC
+from posetta.infer.progress import Report
 from posetta.model.model import Model
 from posetta.posterior import Draws, Posterior
 from posetta.posterior.diagnostics import effective_size, split_r_hat
@@ -79,6 +79,7 @@ class ChainRun:
             rows, state.closure, state.power, scalars[2], state.W, state.own, state.row_value
         )
         draws = settings.draws
+        self.moves_in_warmup = self.chain.moves.copy()
         self.n_kept = 0
         self.bits = np.zeros((draws, n, (n + 7) // 8), dtype=np.uint8)
         self.latents = np.full((draws, n, largest), np.nan, dtype=np.float32)
@@ -101,9 +102,18 @@ class ChainRun:
         return np.array([min(max(rho, 1e-6), 1 - 1e-6) if model.rho is None else rho, beta,
                          max(noise, 1e-6) if model.noise is None else noise, float(dim)])  # fmt: skip
 
-    def sweep(self, adapt: float) -> None:
-        """Run one sweep."""
-        kernel.sweep(self.rows, self.chain, self.work, self.fixed, adapt, self.generator)
+    def sweep(self, first: int, count: int) -> None:
+        """Run ``count`` sweeps; ``first`` is the number of the first one since the start."""
+        kernel.sweeps(
+            self.rows,
+            self.chain,
+            self.work,
+            self.fixed,
+            first,
+            count,
+            self.settings.warmup,
+            self.generator,
+        )
 
     def keep(self) -> None:
         """Store the present state as a draw."""
@@ -144,14 +154,13 @@ def run(
     model: Model,
     settings: HardMCMC,
     seed: int,
-    progress: Callable[[float, str], None] | None = None,
+    report: Report,
 ) -> Posterior:
     """Fit by Metropolis-Hastings: several chains in threads, each with its own stream.
 
-    ``progress`` is called with the share that is done and a few words. Ctrl-C and ``max_seconds``
-    end the run with what was drawn; the status says so.
+    Ctrl-C and ``max_seconds`` end the run with what was drawn; the status says so.
     """
-    _check(traces, model, settings)
+    _check(traces, model)
     started = time.perf_counter()
     rows = _rows(traces)
     chains = [ChainRun(traces, rows, model, settings, seed, c) for c in range(settings.chains)]
@@ -164,16 +173,16 @@ def run(
 
     def work(c: int) -> None:
         chain = chains[c]
-        for step in range(total):
-            if stop.is_set() or time.perf_counter() > deadline:
-                return
-            warming = step < settings.warmup
-            chain.sweep((step + 1.0) ** -0.6 if warming else 0.0)
-            if step == settings.warmup - 1:
-                chain.chain.moves[:] = 0
-            if not warming and (step - settings.warmup + 1) % settings.thin == 0:
+        while done[c] < total and not stop.is_set() and time.perf_counter() < deadline:
+            warming = done[c] < settings.warmup
+            left = settings.warmup - done[c]
+            count = min(left, settings.thin) if warming else settings.thin
+            chain.sweep(done[c], count)
+            done[c] += count
+            if done[c] == settings.warmup:
+                chain.moves_in_warmup = chain.chain.moves.copy()
+            if not warming:
                 chain.keep()
-            done[c] = step + 1
 
     interrupted = False
     with ThreadPoolExecutor(min(settings.chains, os.cpu_count() or 1)) as pool:
@@ -182,8 +191,7 @@ def run(
             pending = set(futures)
             while pending:
                 _, pending = wait(pending, timeout=0.2, return_when=FIRST_EXCEPTION)
-                if progress is not None:
-                    progress(sum(done) / (total * settings.chains), _words(chains))
+                report(sum(done) / (total * settings.chains), _words(chains))
         except KeyboardInterrupt:
             interrupted = True
             stop.set()
@@ -196,7 +204,7 @@ def run(
     )  # fmt: skip
 
 
-def _check(traces: Traces, model: Model, settings: HardMCMC) -> None:
+def _check(traces: Traces, model: Model) -> None:
     if model.beta is not None and model.beta * np.log(max(traces.n_items, 2)) > 600.0:
         raise SettingError(f"beta={model.beta} is too large for {traces.n_items} items.")
 
@@ -240,7 +248,7 @@ def _warm_up_the_compiler(
     traces: Traces, rows: kernel.Rows, model: Model, settings: HardMCMC
 ) -> None:
     """Compile (or load) the kernel on a throw-away chain, so that its time is reported apart."""
-    ChainRun(traces, rows, model, settings, 0, settings.chains).sweep(0.0)
+    ChainRun(traces, rows, model, settings, 0, settings.chains).sweep(0, 1)
 
 
 def _words(chains: list[ChainRun]) -> str:
@@ -277,13 +285,14 @@ def _posterior(
     inferred = [name for name in ("rho", "beta", "noise") if getattr(model, name) is None]
     inferred += ["dim"] if model.dim == "random" else []
     diagnostics = _diagnose(draws, stacked("log_posterior"), inferred, traces.n_items)
-    moves = sum(chain.chain.moves for chain in chains)
+    moves = np.sum([chain.chain.moves for chain in chains], axis=0)
+    sampling = moves - np.sum([chain.moves_in_warmup for chain in chains], axis=0)
     diagnostics["acceptance"] = {
         name: round(float(accepted / proposed), 4)
-        for name, (proposed, accepted) in zip(kernel.MOVES, moves, strict=True)
+        for name, (proposed, accepted) in zip(kernel.MOVES, sampling, strict=True)
         if proposed
     }
-    diagnostics["proposals_per_second"] = float(moves[:, 0].sum() / max(seconds["run"], 1e-9))
+    diagnostics["proposals_per_second"] = round(float(moves[:, 0].sum() / seconds["run"]))
     status, warnings = _status(diagnostics, stopped)
     return Posterior(
         items=traces.items,
@@ -327,7 +336,9 @@ def _diagnose(
         "ess": ess,
         "r_hat_max": float(np.nanmax(list(r_hat.values()))),
         "ess_min": float(np.nanmin([*ess.values(), np.inf])),
-        "pair_r_hat_99": float(np.quantile(pair_r_hat, 0.99)) if pair_r_hat else 1.0,
+        "pair_r_hat_99": float(np.sort(pair_r_hat)[int(0.99 * len(pair_r_hat))])
+        if pair_r_hat
+        else 1.0,
         "chain_mae_max": float(max(apart, default=0.0)),
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Integral
+from typing import NamedTuple
 
 from posetta.baselines.settings import Majority, Maximal
 from posetta.errors import SettingError, choice
@@ -59,22 +60,31 @@ def _check_whole(settings: object, **least: int) -> None:
 
 Settings = Exact | HardMCMC | Majority | Maximal
 
-# name -> (settings, module whose `run` fits it). A module loads only when its method is used.
-METHODS: dict[str, tuple[type[Settings], str]] = {
-    "hard": (HardMCMC, "posetta.infer.hard_mcmc"),
-    "exact": (Exact, "posetta.infer.exact"),
-    "majority": (Majority, "posetta.baselines.majority"),
-    "maximal": (Maximal, "posetta.baselines.maximal"),
+
+class Method(NamedTuple):
+    """A line of the table of methods."""
+
+    settings: type[Settings]
+    module: str
+    """Where its `run` is; the module loads only when the method is used."""
+    reports: bool = False
+    """Whether `run` takes a `Report` of its progress."""
+
+
+METHODS: dict[str, Method] = {
+    "hard": Method(HardMCMC, "posetta.infer.hard_mcmc", reports=True),
+    "exact": Method(Exact, "posetta.infer.exact"),
+    "majority": Method(Majority, "posetta.baselines.majority"),
+    "maximal": Method(Maximal, "posetta.baselines.maximal"),
 }
 
 
-def settings_of(method: str | Settings) -> tuple[str, Settings, str]:
-    """Return name, settings and module of a method given by name or by settings."""
+def settings_of(method: str | Settings) -> tuple[str, Settings]:
+    """Return name and settings of a method given by name or by settings."""
     if isinstance(method, str):
         choice(method, ("auto", *METHODS), "method")
-        kind, module = METHODS[method]
-        return method, kind(), module
-    for name, (kind, module) in METHODS.items():
-        if isinstance(method, kind):
-            return name, method, module
+        return method, METHODS[method].settings()
+    for name, known in METHODS.items():
+        if isinstance(method, known.settings):
+            return name, method
     raise SettingError(f"method={method!r} is neither a name nor the settings of a method.")
