@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from tests.model import reference as ref
 
-from posetta import Majority, Model, Traces, fit, simulate
+from posetta import Majority, Maximal, Model, Traces, fit, simulate
+from posetta.baselines import maximal
 from posetta.baselines.point import fit_beta
 from posetta.model import hard_log_likelihood
 
@@ -52,6 +55,17 @@ def test_impossible_traces_do_not_move_beta():
     assert fit_beta(ORDER, mixed, 0.0) == fit_beta(ORDER, possible, 0.0)
 
 
+def test_a_count_costs_no_memory():
+    traces = traces_of(["a", "b", "c"], ["c", "a", "b"], counts=[4_000_000, 1_000_000])
+    fit_beta(ORDER, traces, 0.0)  # compiles
+    tracemalloc.start()
+    beta = fit_beta(ORDER, traces, 0.0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1e6
+    assert beta == pytest.approx(2.0, abs=1e-3)
+
+
 def test_a_posterior_of_one_draw():
     traces = traces_of(["a", "b", "c"], ["c", "a", "b"], counts=[4, 1])
     point = fit(traces, "maximal")
@@ -69,7 +83,7 @@ def test_a_posterior_of_one_draw():
 
 
 def test_noise_to_be_inferred_is_its_prior_mean():
-    point = fit(traces_of(["a", "b"]), "maximal", Model(noise=None, noise_prior=(2, 6)))
+    point = maximal.run(traces_of(["a", "b"]), Model(noise=None, noise_prior=(2, 6)), Maximal(), 0)
     assert point.draws.scalar("noise").tolist() == [0.25]
     assert fit(traces_of(["a", "b"]), "maximal").draws.scalar("noise").tolist() == [0.0]
 

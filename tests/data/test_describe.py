@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
+import tracemalloc
 from itertools import combinations
 
 from hypothesis import given, settings
@@ -46,6 +47,17 @@ def test_no_traces():
     assert (found.n_traces, found.shortest, found.median_length, found.longest) == (0, 0, 0.0, 0)
     assert found.pairs_never_together == 1
     assert found.items_never_seen == ("a", "b")
+
+
+def test_a_count_costs_no_memory():
+    traces = Traces.from_lists([["a"], ["a", "b", "c"]], counts=[3_000_000, 3_000_000])
+    describe(traces)  # compiles
+    tracemalloc.start()
+    found = describe(traces)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1e6
+    assert found.median_length == 2.0
 
 
 def test_plain_values_for_json():

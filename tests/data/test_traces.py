@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pickle
+import tracemalloc
 from collections import Counter
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import chisquare
 
 from posetta.data import Traces
 from posetta.data.gate import MAX_COUNT, Gate
@@ -94,6 +96,37 @@ def test_a_split_keeps_universe_and_observations(rows, seed, fraction):
     assert len(rest) > 0
     assert len(held_out) > 0
     assert multiset(rest) + multiset(held_out) == multiset(traces)
+
+
+def test_a_split_costs_no_memory_per_observation():
+    traces = Traces.from_lists([["a", "b"], ["b", "a"]], counts=[3_000_000, 1_000_000])
+    tracemalloc.start()
+    rest, held_out = traces.split(0.25, 1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1e6
+    assert (len(rest), len(held_out)) == (3_000_000, 1_000_000)
+    # Hypergeometric: mean 750,000, variance n K (N - K) / N^2 (N - n) / (N - 1) = 140,625.
+    assert abs(int(held_out.counts[0]) - 750_000) < 5 * 375
+
+
+def test_a_split_of_more_than_a_billion_observations():
+    traces = Traces.from_lists([["a"], ["b"], ["c"]], counts=[MAX_COUNT, MAX_COUNT, 1])
+    rest, held_out = traces.split(1e-9, 3)
+    assert (len(rest), len(held_out)) == (2 * MAX_COUNT - 1, 2)
+
+
+def test_every_split_of_a_size_is_equally_likely():
+    traces = Traces.from_lists([["a"], ["b"], ["c"]], counts=[1, 2, 3])
+    seen = Counter()
+    for seed in range(3000):
+        held_out = traces.split(0.5, seed)[1]
+        seen["".join(sorted(label for row in held_out for label in row))] += 1
+    ways = {"abb": 1, "abc": 6, "acc": 3, "bbc": 3, "bcc": 6, "ccc": 1}  # of 6 choose 3 = 20
+    observed = [seen[kind] for kind in ways]
+    expected = [3000 * n / 20 for n in ways.values()]
+    assert sum(observed) == 3000
+    assert chisquare(observed, expected).pvalue > 0.001
 
 
 @settings(deadline=None, derandomize=True)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from posetta.data import Traces
-from posetta.model.hard import hard_log_likelihood, hard_trace_log_likelihood
+from posetta.model.hard import hard_trace_log_likelihood
 from posetta.model.model import Model
 from posetta.posterior import Draws, Posterior
 
@@ -70,14 +70,12 @@ def point_posterior(
 def fit_beta(closure: NDArray[np.bool_], traces: Traces, noise: float) -> float:
     """Return the beta that fits the possible traces best; 1 when nothing can be learnt."""
     possible = np.isfinite(hard_trace_log_likelihood(closure, 1.0, traces, noise))
-    kept = traces.take(
-        np.flatnonzero(np.repeat(possible[traces.records.row], traces.records.count))
-    )
-    if kept.n_steps == 0:
+    if not possible.any():
         return 1.0
-    best = minimize_scalar(
-        lambda eta: -hard_log_likelihood(closure, float(np.exp(eta)), kept, noise),
-        bounds=_LOG_BETA,
-        method="bounded",
-    )
+
+    def objective(eta: float) -> float:
+        rows = hard_trace_log_likelihood(closure, float(np.exp(eta)), traces, noise)
+        return -float(rows[possible] @ traces.counts[possible])
+
+    best = minimize_scalar(objective, bounds=_LOG_BETA, method="bounded")
     return float(np.exp(best.x))

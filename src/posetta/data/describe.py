@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from posetta.data.evidence import PairEvidence
 from posetta.data.traces import Traces
@@ -41,7 +42,6 @@ class Description:
 def describe(traces: Traces) -> Description:
     """Describe the traces."""
     evidence = PairEvidence.of(traces)
-    lengths = np.repeat(traces.n_listed, traces.counts)
     sizes = np.diff(traces.offsets)
     listed_in = np.zeros(traces.n_items, dtype=np.int64)
     for row, count in enumerate(traces.counts):
@@ -53,8 +53,8 @@ def describe(traces: Traces) -> Description:
         n_items=traces.n_items,
         n_traces=len(traces),
         n_unique=traces.n_unique,
-        shortest=int(lengths.min(initial=traces.max_length)),
-        median_length=float(np.median(lengths)) if len(lengths) else 0.0,
+        shortest=int(traces.n_listed.min(initial=traces.max_length)),
+        median_length=_median(traces.n_listed, traces.counts),
         longest=traces.max_length,
         n_complete=int(traces.counts[traces.n_listed == traces.n_items].sum()),
         n_with_choice_set=int(traces.counts[sizes > traces.n_listed].sum()),
@@ -65,3 +65,14 @@ def describe(traces: Traces) -> Description:
         items_seen_once=tuple(traces.items[i] for i in np.flatnonzero(listed_in == 1)),
         items_never_seen=tuple(traces.items[i] for i in np.flatnonzero(listed_in == 0)),
     )
+
+
+def _median(values: NDArray[np.int64], counts: NDArray[np.int64]) -> float:
+    """Return the median of values that occur ``counts`` times each; 0 when there are none."""
+    total = int(counts.sum())
+    if not total:
+        return 0.0
+    ascending = np.argsort(values)
+    running = np.cumsum(counts[ascending])
+    middle = np.searchsorted(running, [(total - 1) // 2, total // 2], side="right")
+    return float(values[ascending][middle].mean())

@@ -223,9 +223,10 @@ class Traces:
             raise InputError(f"the held-out fraction must lie between 0 and 1, not {fraction}.")
         if total < 2:
             raise InputError("a split needs at least two traces.")
-        held_out = min(max(round(fraction * total), 1), total - 1)
-        shuffled = child(seed, "split").permutation(total)
-        return self.take(np.sort(shuffled[held_out:])), self.take(np.sort(shuffled[:held_out]))
+        size = min(max(round(fraction * total), 1), total - 1)
+        held_out = _draw_without_replacement(child(seed, "split"), self.records.count, size)
+        rest = self.records.count - held_out
+        return self._with_record_counts(rest), self._with_record_counts(held_out)
 
     def with_items(self, items: Sequence[str]) -> Traces:
         """Re-index to another universe; an item that it does not hold is an error."""
@@ -297,6 +298,24 @@ class Traces:
                 metadata=tuple(old.metadata[k] for k in kept),
             ),
         )
+
+
+def _draw_without_replacement(
+    generator: np.random.Generator, counts: NDArray[np.int64], size: int
+) -> NDArray[np.int64]:
+    """Return how many of each kind are among ``size`` observations, every subset equally likely.
+
+    Tossing one coin per observation gives a uniform subset of a random size S; giving back, or
+    adding, a uniform choice of the |S - size| in excess makes it a uniform subset of the right
+    size. Memory grows with the kinds and with the square root of the total, and the total has no
+    limit (numpy's multivariate hypergeometric stops at 10^9).
+    """
+    chosen = generator.binomial(counts, size / counts.sum())
+    excess = int(chosen.sum()) - size
+    pool = chosen if excess > 0 else counts - chosen
+    moved = generator.choice(int(pool.sum()), abs(excess), replace=False, shuffle=False)
+    kind = np.searchsorted(np.cumsum(pool), moved, side="right")
+    return chosen - np.sign(excess) * np.bincount(kind, minlength=len(counts))
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
