@@ -131,7 +131,11 @@ def test_simulate_writes_files_that_read_back(
     ("arguments", "message"),
     [
         (["fit", "nowhere.txt"], "nowhere.txt"),
-        (["fit", "{runs}", "--method", "magic"], "'exact', 'majority', 'maximal'"),
+        (["fit", "{runs}", "--method", "magic"], "'hard', 'exact', 'majority', 'maximal'"),
+        (["fit", "{runs}", "--method", "maximal", "--draws", "9"], "--draws"),
+        (["fit", "{runs}", "--method", "maximal", "--noise", "infer"], "cannot infer the noise"),
+        (["fit", "{runs}", "--items", "{folder}/none.txt"], "none.txt"),
+        (["simulate", "--items", "5", "--lengths", "nan", "--out", "{folder}/x"], "--lengths nan"),
         (["fit", "{runs}", "--dim", "many"], "--dim many"),
         (["fit", "{runs}", "--noise", "1.5"], "noise=1.5"),
         (["fit", "{runs}", "--threshold", "2"], "threshold=2"),
@@ -170,6 +174,52 @@ def test_every_verb_has_help_with_an_example(capsys: pytest.CaptureFixture[str])
 def test_version_names_dependencies(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     assert "numba" in capsys.readouterr().out
+
+
+def test_control_characters_do_not_reach_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "escapes.jsonl"
+    path.write_text(json.dumps({"items": ["\x1b[31mred", "\x1b]0;title\x07"]}) + "\n")
+    assert main(["data", str(path)]) == 0
+    assert main(["fit", str(path), "--method", "maximal"]) == 0
+    printed = capsys.readouterr().out
+    assert "\x1b" not in printed
+    assert "\\x1b[31mred" in printed
+
+
+def test_the_universe_can_be_fixed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "runs.txt").write_text("a,b\n")
+    (tmp_path / "items.txt").write_text("b\na\nc\n")
+    arguments = ["data", str(tmp_path / "runs.txt"), "--items", str(tmp_path / "items.txt")]
+    assert main([*arguments, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["items_never_seen"] == ["c"]
+
+
+def test_hard_settings_reach_the_sampler(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--draws", "40", "--warmup", "10", "--chains", "2", "--thin", "1"]
+    assert main(["fit", str(runs), "--method", "hard", *options, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["settings"]["draws"] == 40
+    assert result["settings"]["chains"] == 2
+
+
+def test_strict_fails_a_run_that_did_not_mix(runs: Path) -> None:
+    short = ["--draws", "4", "--warmup", "0", "--chains", "2", "--thin", "1"]
+    assert main(["fit", str(runs), "--method", "hard", *short, "--quiet"]) == 0
+    assert main(["fit", str(runs), "--method", "hard", *short, "--quiet", "--strict"]) == 3
+
+
+def test_what_reading_dropped_is_said_also_when_quiet(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "runs.txt"
+    path.write_text("a,b,a\nb,a\n")
+    arguments = ["fit", str(path), "--method", "maximal", "--repeats", "first"]
+    assert main([*arguments, "--json"]) == 0
+    shown = capsys.readouterr()
+    json.loads(shown.out)
+    assert "repeat" in shown.err
 
 
 def test_labels_are_not_markup(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,7 +22,7 @@ from posetta.infer.methods import settings_of
 
 # Small enough to run a hundred times; every method of the table needs a line here.
 SMALL = {
-    "hard": HardMCMC(draws=200, warmup=50, chains=2, thin=4),
+    "hard": HardMCMC(draws=600, warmup=100, chains=2, thin=5),
     "exact": Exact(draws=50, prior_draws=1000),
     "majority": Majority(),
     "maximal": Maximal(),

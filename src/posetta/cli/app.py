@@ -58,6 +58,9 @@ def _program(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program and return its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a label that the terminal cannot show is escaped
+            stream.reconfigure(errors="backslashreplace")
     try:
         command = typer.main.get_command(app)
         code = command.main(
@@ -65,15 +68,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
             prog_name="posetta",
             standalone_mode=False,
         )
+        if code == INTERRUPTED:  # typer turns Ctrl-C into this code
+            print("posetta: interrupted.", file=sys.stderr)
         return int(code or 0)
     except (InputError, SettingError, MissingExtra) as error:
         print(f"posetta: {error}", file=sys.stderr)
         return BAD_INPUT
-    except (KeyboardInterrupt, typer.Abort):
-        print("posetta: interrupted; nothing was written.", file=sys.stderr)
-        return INTERRUPTED
-    except typer.Exit as stop:
-        return stop.exit_code
+    except BrokenPipeError:
+        sys.stdout = None  # whoever read us has gone: nothing more to say, at exit neither
+        return BAD_INPUT
+    except OSError as error:
+        print(f"posetta: cannot write the output: {error.strerror or error}.", file=sys.stderr)
+        return BAD_INPUT
     except Exception as error:
         # typer's usage errors (unknown option, missing argument) know how to show themselves.
         if not hasattr(error, "show") or not hasattr(error, "exit_code"):

@@ -20,6 +20,7 @@ def data(
     case: options.Case = None,
     item: options.Item = None,
     time: options.Time = None,
+    items: options.Items = None,
     json: options.Json = False,
 ) -> None:
     """Describe traces without fitting: sizes, conflicts, which pairs were seen in both orders.
@@ -31,7 +32,7 @@ def data(
     from posetta.cli.show import console, show_conflicts, show_description, show_report
     from posetta.data.describe import describe
 
-    traces = read(inputs, format, repeats, ties, empty, choice_set, case, item, time)
+    traces = read(inputs, format, repeats, ties, empty, choice_set, case, item, time, items)
     described = describe(traces)
     if json:
         notes = dict(traces.report.notes)
@@ -53,6 +54,7 @@ def read(
     case: str | None,
     item: str | None,
     time: str | None,
+    items: str | None,
 ) -> Traces:
     """Read all inputs into one set of traces."""
     from posetta.data import read_traces
@@ -60,6 +62,7 @@ def read(
     return read_traces(
         inputs[0] if len(inputs) == 1 else inputs,
         format=format,
+        items=None if items is None else _universe(items),
         repeats=repeats,
         ties=ties,
         empty=empty,
@@ -68,3 +71,19 @@ def read(
         item=item,
         time=time,
     )
+
+
+def _universe(path: str) -> list[str]:
+    """Read the labels of an order file, or one label per line."""
+    from pathlib import Path
+
+    from posetta.errors import InputError
+    from posetta.order import read_order
+
+    if path.endswith(".json"):
+        return list(read_order(path).items)
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: the items cannot be read: {error}.") from None
+    return [line.strip() for line in lines if line.strip()]

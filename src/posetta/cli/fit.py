@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from posetta.cli import options
 from posetta.cli.data import read
+
+if TYPE_CHECKING:
+    from posetta.infer.methods import Settings
 
 NOT_OK = 3
 
@@ -15,7 +18,8 @@ NOT_OK = 3
 def fit(
     inputs: options.Inputs,
     method: Annotated[
-        str, typer.Option(help="`auto`, `exact` (up to 5 items), `majority` or `maximal`.")
+        str,
+        typer.Option(help="`auto`, `exact` (up to 5 items), `hard`, `majority` or `maximal`."),
     ] = "auto",
     dim: Annotated[str, typer.Option(help="Latent dimension, or `random`.")] = "4",
     tau: Annotated[float, typer.Option(help="Soft-min temperature of relaxed methods.")] = 0.3,
@@ -25,6 +29,13 @@ def fit(
     noise: Annotated[
         str, typer.Option(help="Share of steps that ignore the order, or `infer`.")
     ] = "0",
+    draws: Annotated[int | None, typer.Option(help="Draws kept of each chain.")] = None,
+    warmup: Annotated[int | None, typer.Option(help="Sweeps before the first draw.")] = None,
+    chains: Annotated[int | None, typer.Option(help="Number of chains.")] = None,
+    thin: Annotated[int | None, typer.Option(help="Sweeps for each draw.")] = None,
+    max_seconds: Annotated[
+        float | None, typer.Option(help="Stop after this time with what was drawn.")
+    ] = None,
     threshold: Annotated[
         float, typer.Option(help="Keep a precedence when its probability is above this.")
     ] = 0.5,
@@ -46,6 +57,7 @@ def fit(
     case: options.Case = None,
     item: options.Item = None,
     time: options.Time = None,
+    items: options.Items = None,
 ) -> None:
     """Infer the partial order behind traces, with a probability for every precedence.
 
@@ -54,10 +66,13 @@ def fit(
     import json as json_module
     import sys
 
+    import numpy as np
+
     from posetta.cli.show import console, show_posterior, show_report
     from posetta.infer import choose_method
     from posetta.infer import fit as run_fit
     from posetta.model.model import Model
+    from posetta.posterior.decode import decode
     from posetta.posterior.folder import check_free
     from posetta.posterior.io import save, summary
 
@@ -69,18 +84,33 @@ def fit(
         gamma=gamma,
         noise=None if noise == "infer" else _number(noise, float, "--noise"),
     )
+    given = {
+        "draws": draws,
+        "warmup": warmup,
+        "chains": chains,
+        "thin": thin,
+        "max_seconds": max_seconds,
+    }
+    # A bad setting must not wait for the data to be read and fitted.
+    decode(np.zeros((0, 0)), threshold)
+    if method != "auto":
+        _settings(method, given)
     if out is not None:
         check_free(out, overwrite=force)
-    traces = read(inputs, format, repeats, ties, empty, choice_set, case, item, time)
+    traces = read(inputs, format, repeats, ties, empty, choice_set, case, item, time, items)
     screen = console()
     talk = not (json or quiet)
     if talk:
         show_report(screen, traces.report)
+    else:
+        for line in traces.report.lines():
+            print(f"posetta: {line}", file=sys.stderr)
     if method == "auto":
         method = choose_method(traces)
         if talk:
             screen.print(f"Method auto chose {method} for {traces.n_items} items.")
-    posterior = run_fit(traces, method=method, model=model, seed=seed)
+    settings = _settings(method, given)
+    posterior = run_fit(traces, method=settings, model=model, seed=seed, progress=talk)
     if out is not None:
         save(posterior, out, threshold=threshold, overwrite=force)
     if json:
@@ -94,6 +124,24 @@ def fit(
             print(f"posetta: {warning}", file=sys.stderr)
     if strict and posterior.status not in ("ok", "approximate"):
         raise typer.Exit(NOT_OK)
+
+
+def _settings(method: str, given: dict[str, int | float | None]) -> Settings:
+    """Return the settings of the method, with those that were given on the command line."""
+    from dataclasses import fields, replace
+
+    from posetta.errors import SettingError
+    from posetta.infer.methods import settings_of
+
+    _, settings = settings_of(method)
+    wanted = {name: value for name, value in given.items() if value is not None}
+    known = {field.name for field in fields(settings)}
+    for name in wanted:
+        if name not in known:
+            option = "--" + name.replace("_", "-")
+            raise SettingError(f"method {method!r} has no setting {option}. Drop it.")
+    changed: Settings = replace(settings, **wanted)  # type: ignore[arg-type]
+    return changed
 
 
 def _number(text: str, kind: type, option: str) -> int | float:

@@ -28,6 +28,12 @@ ChoiceSet = Annotated[
 Case = Annotated[str | None, typer.Option(help="Column that names the case.")]
 Item = Annotated[str | None, typer.Option(help="Column that names the item.")]
 Time = Annotated[str | None, typer.Option(help="Column that holds the time.")]
+Items = Annotated[
+    str | None,
+    typer.Option(
+        help="File that fixes the universe of items: an order (.json), or one label per line."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same result.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing output folder.")]

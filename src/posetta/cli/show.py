@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,19 +16,32 @@ if TYPE_CHECKING:
     from posetta.posterior import Posterior
 
 _MOST_PAIRS = 20
+_PIPED_WIDTH = 120
 
 
 def console() -> Console:
-    """Return a console that prints labels as they are."""
-    return Console(markup=False, highlight=False, emoji=False)
+    """Return a console that reads no markup in labels; piped output is not wrapped."""
+    terminal = sys.stdout.isatty()
+    return Console(
+        markup=False,
+        highlight=False,
+        emoji=False,
+        soft_wrap=not terminal,
+        width=None if terminal else _PIPED_WIDTH,
+    )
+
+
+def plain(label: str) -> str:
+    """Return a label whose control characters cannot reach the terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in label)
 
 
 def show_report(out: Console, report: ReadReport) -> None:
     """Say what was read, how the format was found out, and everything that was changed."""
     if report.files:
-        out.print(f"Read {', '.join(report.files)}: {report.detected}")
+        out.print(plain(f"Read {', '.join(report.files)}: {report.detected}"))
     for line in report.lines():
-        out.print(f"  {line}")
+        out.print(plain(f"  {line}"))
 
 
 def show_description(out: Console, described: Description) -> None:
@@ -84,7 +98,10 @@ def show_conflicts(out: Console, traces: Traces) -> None:
     for k in np.argsort(-np.array(balance), kind="stable")[:_MOST_PAIRS]:
         i, j = pairs[k]
         table.add_row(
-            Text(traces.items[i]), Text(traces.items[j]), str(before[i, j]), str(before[j, i])
+            Text(plain(traces.items[i])),
+            Text(plain(traces.items[j])),
+            str(before[i, j]),
+            str(before[j, i]),
         )
     out.print(table)
     if len(pairs) > _MOST_PAIRS:
@@ -104,7 +121,7 @@ def show_posterior(out: Console, posterior: Posterior, threshold: float) -> None
     if not posterior.is_point:
         table.add_column("probability", justify="right")
     for first, then in order.cover_pairs:
-        row = [Text(first), Text(then)]
+        row = [Text(plain(first)), Text(plain(then))]
         if not posterior.is_point:
             row.append(Text(f"{posterior.probability(first, then):.2f}"))
         table.add_row(*row)
@@ -116,8 +133,10 @@ def show_posterior(out: Console, posterior: Posterior, threshold: float) -> None
         out.print(f"{name}: mean {numbers['mean']:.3g}, sd {numbers['sd']:.2g}")
     out.print(f"Status: {posterior.status}")
     for warning in posterior.warnings:
-        out.print(f"Warning: {warning}")
+        out.print(plain(f"Warning: {warning}"))
 
 
 def _listing(labels: tuple[str, ...] | list[str]) -> str:
-    return ", ".join(labels[:_MOST_PAIRS]) + (", ..." if len(labels) > _MOST_PAIRS else "")
+    return ", ".join(map(plain, labels[:_MOST_PAIRS])) + (
+        ", ..." if len(labels) > _MOST_PAIRS else ""
+    )

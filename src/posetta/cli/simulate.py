@@ -89,7 +89,14 @@ def _real(text: str, option: str, expected: str) -> float:
 def _lengths(text: str) -> int | float | tuple[int, int]:
     expected = "a whole number, a fraction such as 0.5, or a range such as 3-7"
     if "-" in text:
-        low, high = (_real(part, "--lengths", expected) for part in text.split("-", 1))
-        return int(low), int(high)
-    value = _real(text, "--lengths", expected)
-    return value if "." in text else int(value)
+        low, high = (_whole(part, expected) for part in text.split("-", 1))
+        return low, high
+    return _real(text, "--lengths", expected) if "." in text else _whole(text, expected)
+
+
+def _whole(text: str, expected: str) -> int:
+    from posetta.errors import SettingError
+
+    if not text.isascii() or not text.isdigit():
+        raise SettingError(f"--lengths {text}: expected {expected}.")
+    return int(text)

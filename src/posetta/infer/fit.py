@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
 from importlib import import_module
+from typing import Any
 
 from posetta.data import Traces
 from posetta.errors import InputError, SettingError
@@ -23,13 +25,15 @@ def fit(
     *,
     seed: int = 0,
     progress: bool = False,
+    executor: Any = None,
 ) -> Posterior:
     """Infer the partial order behind the traces.
 
     ``method`` is a name or a settings object (``Exact(draws=1000)``); "auto" follows
     `choose_method`. ``model`` says which density (default `Model()`). The same seed gives the same
     result, on any number of cores. ``progress=True`` shows a bar with the time left on standard
-    error. Ctrl-C ends a sampler early and gives back what was drawn, status "budget_reached".
+    error. ``executor`` (anything with ``submit``) is for methods that run in processes; none does
+    so far. Ctrl-C ends a sampler early and gives back what was drawn, status "budget_reached".
     """
     if not isinstance(traces, Traces):
         raise InputError(
@@ -42,6 +46,9 @@ def fit(
     if method == "auto":
         method = choose_method(traces)
     name, settings = settings_of(method)
+    if executor is not None:
+        raise SettingError(f"method {name!r} cannot use an executor: it runs in threads.")
+    unused = _unused(model, name)
     run = import_module(METHODS[name].module).run
     posterior: Posterior
     if METHODS[name].reports:
@@ -49,7 +56,20 @@ def fit(
             posterior = run(traces, model, settings, int(seed), report)
     else:
         posterior = run(traces, model, settings, int(seed))
-    return posterior
+    return replace(posterior, warnings=(*posterior.warnings, *unused)) if unused else posterior
+
+
+def _unused(model: Model, name: str) -> list[str]:
+    """Say which settings of the model play no part in the method; refuse what it cannot do."""
+    uses = METHODS[name].uses
+    if model.noise is None and "noise_prior" not in uses:
+        raise SettingError(f"method {name!r} cannot infer the noise. Give a number, such as 0.05.")
+    changed = [
+        field.name
+        for field in fields(Model)
+        if field.name not in uses and getattr(model, field.name) != field.default
+    ]
+    return [f"{', '.join(changed)} of the model: no part of method {name!r}."] if changed else []
 
 
 def choose_method(traces: Traces) -> str:

@@ -99,8 +99,7 @@ class ChainRun:
             weights = np.exp(model.dim_log_prior(n))
             dim = max(2, int(generator.choice(len(weights), p=weights)) + 1)
             dim = min(dim, model.dim_max)
-        return np.array([min(max(rho, 1e-6), 1 - 1e-6) if model.rho is None else rho, beta,
-                         max(noise, 1e-6) if model.noise is None else noise, float(dim)])  # fmt: skip
+        return np.array([rho, beta, noise, float(dim)])
 
     def sweep(self, first: int, count: int) -> None:
         """Run ``count`` sweeps; ``first`` is the number of the first one since the start."""

@@ -67,15 +67,21 @@ class Method(NamedTuple):
     settings: type[Settings]
     module: str
     """Where its `run` is; the module loads only when the method is used."""
+    uses: frozenset[str]
+    """Fields of the `Model` that enter its density."""
     reports: bool = False
     """Whether `run` takes a `Report` of its progress."""
 
 
+_SCORED = frozenset({"beta", "noise"})
+_LATENT = {"dim", "dim_prior_mean", "dim_max", "rho", "rho_prior", "beta_prior", "noise_prior"}
+_HARD = _SCORED | _LATENT
+
 METHODS: dict[str, Method] = {
-    "hard": Method(HardMCMC, "posetta.infer.hard_mcmc", reports=True),
-    "exact": Method(Exact, "posetta.infer.exact"),
-    "majority": Method(Majority, "posetta.baselines.majority"),
-    "maximal": Method(Maximal, "posetta.baselines.maximal"),
+    "hard": Method(HardMCMC, "posetta.infer.hard_mcmc", _HARD, reports=True),
+    "exact": Method(Exact, "posetta.infer.exact", _HARD),
+    "majority": Method(Majority, "posetta.baselines.majority", _SCORED),
+    "maximal": Method(Maximal, "posetta.baselines.maximal", _SCORED),
 }
 
 

@@ -12,7 +12,7 @@ from scipy.special import gammaln
 from posetta.errors import SettingError
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Model:
     """The latent partial-order model: dimension, temperature, scalars and their priors.
 
