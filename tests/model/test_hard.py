@@ -17,6 +17,7 @@ from posetta.model import (
     hard_step_log_probabilities,
     hard_trace_log_likelihood,
 )
+from posetta.order import Poset
 
 quick = settings(derandomize=True, deadline=None, max_examples=100)
 
@@ -179,3 +180,31 @@ def test_scalars_out_of_range_are_refused(beta, noise, text):
     traces = Traces.from_lists([["a", "b"]], items=list("abcd"))
     with pytest.raises(SettingError, match=text):
         hard_log_likelihood(FORK, beta, traces, noise)
+
+
+@pytest.mark.parametrize(
+    ("closure", "text"),
+    [
+        (np.full((3, 3), 0.4), "float64 values; it needs true or false.*threshold"),
+        (np.full((3, 3), 2), "it needs true or false"),
+        (np.eye(3, dtype=bool), "cycle: a -> a"),
+        (~np.eye(3, dtype=bool), "cycle: a -> b -> a"),
+        (np.roll(np.eye(3, dtype=bool), 1, axis=1), "cycle: a -> b -> c -> a"),
+        (np.eye(3, k=1, dtype=bool), '"a" is before "b" and "b" before "c", but "a" not'),
+        (Poset.from_chain(list("abc")), r"got a Poset. Pass poset\.closure"),
+    ],
+)
+@pytest.mark.parametrize(
+    "score", [hard_log_likelihood, hard_trace_log_likelihood, hard_step_log_probabilities]
+)
+def test_what_is_no_order_is_refused(score, closure, text):
+    traces = Traces.from_lists([["a", "b", "c"]])
+    with pytest.raises(InputError, match=text):
+        score(closure, 1.0, traces)
+
+
+def test_zeros_and_ones_are_an_order():
+    traces = Traces.from_lists([["a", "b"]], items=list("abcd"))
+    assert hard_log_likelihood(FORK.astype(int), 1.0, traces) == hard_log_likelihood(
+        FORK, 1.0, traces
+    )

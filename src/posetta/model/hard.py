@@ -13,10 +13,13 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from posetta.data import Traces
 from posetta.errors import InputError, SettingError
+from posetta.order import Poset
+from posetta.order.gate import check_strict_order
+from posetta.order.relation import as_relation
 
 # e^690 = 1e299 leaves room below overflow for a sum over the frontier.
 _LARGEST_EXPONENT = 690.0
@@ -85,15 +88,10 @@ def hard_step_log_probabilities(
     closure: NDArray[np.bool_], beta: float, traces: Traces, noise: float = 0.0
 ) -> NDArray[np.float64]:
     """Return log p_t of every listed step, rows of ``traces`` one after another (one copy each)."""
-    closure = np.ascontiguousarray(closure, dtype=bool)
-    if closure.shape != (traces.n_items, traces.n_items):
-        raise InputError(
-            f"expected a closure of shape {(traces.n_items, traces.n_items)}, one row per item of "
-            f"the traces; got {closure.shape}."
-        )
+    checked = _checked_closure(closure, traces)
     check_scalars(beta=beta, noise=noise)
     steps = np.empty(traces.n_steps)
-    step_log_probabilities(closure, float(beta), float(noise), *traces.arrays[:3], steps)
+    step_log_probabilities(checked, float(beta), float(noise), *traces.arrays[:3], steps)
     return steps
 
 
@@ -109,6 +107,30 @@ def hard_log_likelihood(
 ) -> float:
     """Return the count-weighted log-likelihood of all traces (eq. frontier_softmax_full)."""
     return float(hard_trace_log_likelihood(closure, beta, traces, noise) @ traces.counts)
+
+
+def _checked_closure(closure: ArrayLike, traces: Traces) -> NDArray[np.bool_]:
+    """Return the closure as the kernel takes it; refuse what is no strict order, in O(n^2).
+
+    Every item before i is before whatever i precedes, and so is i: along a strict order the number
+    of predecessors rises and the number of successors falls. No cycle can do that. (A relation
+    that is acyclic and not closed is refused where the numbers show it; looking at all triples
+    would cost more than the likelihood.)
+    """
+    if isinstance(closure, Poset):
+        raise InputError("expected a closure matrix; got a Poset. Pass poset.closure.")
+    matrix = np.asarray(closure)
+    if matrix.shape != (traces.n_items, traces.n_items):
+        raise InputError(
+            f"expected a closure of shape {(traces.n_items, traces.n_items)}, one row per item of "
+            f"the traces; got {matrix.shape}."
+        )
+    relation = np.ascontiguousarray(as_relation(matrix))
+    n_before, n_after = relation.sum(axis=0), relation.sum(axis=1)
+    rises = (n_before[:, None] < n_before) & (n_after[:, None] > n_after)
+    if (relation & ~rises).any():
+        check_strict_order(relation, traces.items)
+    return relation
 
 
 def sum_steps(steps: NDArray[np.float64], traces: Traces) -> NDArray[np.float64]:
