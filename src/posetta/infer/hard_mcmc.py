@@ -82,7 +82,7 @@ class ChainRun:
         self.moves_in_warmup = self.chain.moves.copy()
         self.n_kept = 0
         self.bits = np.zeros((draws, n, (n + 7) // 8), dtype=np.uint8)
-        self.latents = np.full((draws, n, largest), np.nan, dtype=np.float32)
+        self.latents = np.full((draws, n, largest), np.nan)
         self.scalars = np.zeros((draws, 4))
         self.row_values = np.zeros((draws, n_rows))
         self.log_posterior = np.zeros(draws)
@@ -279,7 +279,7 @@ def _posterior(
         closure_bits=stacked("bits"),
         scalars=named,
         log_likelihood=stacked("row_values"),
-        latent=stacked("latents").astype(np.float64),
+        latent=stacked("latents"),
     )
     inferred = [name for name in ("rho", "beta", "noise") if getattr(model, name) is None]
     inferred += ["dim"] if model.dim == "random" else []

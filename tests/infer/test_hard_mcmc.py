@@ -1,0 +1,194 @@
+"""Hard-MCMC against the oracle, against full recomputation, and against the prior."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from posetta import HardMCMC, InputError, Model, SettingError, Traces, fit
+from posetta.infer import hard_kernel as kernel
+from posetta.infer.exact import exact_posterior
+from posetta.infer.hard_mcmc import ChainRun, _rows
+from posetta.model.hard import hard_trace_log_likelihood
+from posetta.model.latent import product_order
+from posetta.model.simulate import simulate
+from posetta.posterior.diagnostics import effective_size
+
+
+def some_traces(n: int, seed: int, *, top_k: bool = False, noise: float = 0.0) -> Traces:
+    sim = simulate(
+        n, dim=2, rho=0.5, seed=seed, ip_cov=None, n_traces=5, lengths=(2, n), noise=noise
+    )
+    lists = list(sim.train)
+    sets = [list(sim.order.items) if top_k and k % 2 else None for k in range(len(lists))]
+    counts = [1 + k % 3 for k in range(len(lists))]
+    return Traces.from_lists(lists, items=sim.order.items, counts=counts, choice_sets=sets)
+
+
+ORACLE_CASES = {
+    "three items": (some_traces(3, 1), Model(dim=2)),
+    "four items, dim 4": (some_traces(4, 2), Model()),
+    "five items, fixed scalars": (some_traces(5, 3), Model(dim=3, beta=0.5, rho=0.7)),
+    "top-k lists, noise 0.05": (some_traces(4, 4, top_k=True), Model(dim=3, noise=0.05)),
+    "noisy traces, noise inferred": (some_traces(4, 5, noise=0.3), Model(dim=2, noise=None)),
+    "random dimension": (some_traces(4, 6), Model(dim="random", dim_max=6)),
+    "beta 0": (some_traces(5, 7), Model(dim=3, beta=0.0)),
+}
+
+
+@pytest.mark.parametrize("case", ORACLE_CASES)
+def test_agrees_with_the_oracle(case: str) -> None:
+    """Every pair and every scalar mean within the joint Monte Carlo error of both.
+
+    About 8 to 20 comparisons a case; at 4.5 standard errors the chance of a false alarm over all
+    cases is below 1e-3 for a fixed seed chosen before looking.
+    """
+    traces, model = ORACLE_CASES[case]
+    post = fit(traces, HardMCMC(draws=1500, warmup=200, chains=4, thin=4), model, seed=11)
+    exact = exact_posterior(traces, model, prior_draws=400_000, seed=5)
+    n = traces.n_items
+    closures = np.unpackbits(post.draws.closure_bits, axis=-1, count=n).astype(float)
+    for i in range(n):
+        for j in range(n):
+            chain = closures[:, :, i, j]
+            mean = chain.mean()
+            if mean in (0.0, 1.0):
+                assert abs(exact.precedence[i, j] - mean) < 0.01
+                continue
+            error = np.hypot(_standard_error(chain), exact.precedence_se[i, j])
+            assert abs(mean - exact.precedence[i, j]) < 4.5 * error, (i, j)
+    for name, values in post.draws.scalars.items():
+        if np.ptp(values) > 0.0:
+            error = np.hypot(_standard_error(values), exact.mean_se[name])
+            assert abs(values.mean() - exact.means[name]) < 4.5 * error, name
+
+
+def _standard_error(chains: np.ndarray) -> float:
+    return float(chains.std(ddof=1) / np.sqrt(effective_size(chains, by_rank=False)))
+
+
+def test_without_data_it_draws_the_prior() -> None:
+    traces = Traces.from_lists([], items=list("abcd"))
+    post = fit(traces, HardMCMC(draws=2000, warmup=100, chains=4, thin=8), seed=2)
+    for name, prior in (("rho", stats.beta(2, 2)), ("beta", stats.gamma(2))):
+        values = post.draws.scalars[name]
+        size = effective_size(values)
+        # A Kolmogorov-Smirnov test on as many draws as are effectively independent.
+        kept = values.reshape(-1)[:: max(1, round(values.size / size))]
+        assert stats.kstest(kept, prior.cdf).pvalue > 1e-3
+    latent = post.draws.latent
+    assert latent is not None
+    assert abs(latent.mean()) < 0.1
+    assert latent.var() == pytest.approx(1.0, abs=0.1)
+
+
+MOVES = (kernel._coordinate_move, kernel._swap_move, kernel._row_move)
+
+
+@pytest.mark.parametrize(
+    ("traces", "model"),
+    [
+        (some_traces(6, 8), Model(dim=3)),
+        (some_traces(6, 9, top_k=True), Model(dim=3)),
+        (some_traces(6, 10, noise=0.3), Model(dim=2, noise=0.1)),
+        (some_traces(6, 11, top_k=True, noise=0.3), Model(dim=4, noise=None)),
+        (some_traces(70, 12), Model(dim=3)),
+    ],
+)
+def test_incremental_likelihood_is_the_full_one(traces: Traces, model: Model) -> None:
+    """After hundreds of moves, everything the chain carries equals a fresh computation."""
+    settings = HardMCMC(draws=4, warmup=0, chains=1, thin=1)
+    run = ChainRun(traces, _rows(traces), model, settings, 3, 0)
+    state = run.chain
+    changed = 0
+    for _ in range(40):
+        before = state.closure.copy()
+        for _ in range(10):
+            for move in MOVES:
+                move(run.rows, state, run.work, run.generator)
+        changed += bool((before != state.closure).any())
+        _, beta, noise, dim = state.scalars
+        closure = product_order(state.latent[:, : int(dim)])
+        np.testing.assert_array_equal(state.closure, closure)
+        fresh = hard_trace_log_likelihood(closure, beta, traces, noise)
+        np.testing.assert_allclose(state.row_value, fresh, rtol=1e-9, atol=1e-9)
+    assert changed > 5
+
+
+def test_evaluate_is_the_hard_likelihood() -> None:
+    traces = some_traces(8, 13, top_k=True, noise=0.2)
+    rows = _rows(traces)
+    for seed in range(5):
+        latent = np.random.default_rng(seed).normal(size=(8, 2))
+        closure = product_order(latent)
+        power = np.exp(0.8 * np.log1p(np.arange(8)))
+        W, own = np.empty(traces.n_steps), np.empty(traces.n_steps)
+        value = np.empty(traces.n_unique)
+        total = kernel.evaluate(rows, closure, power, 0.1, W, own, value)
+        expected = hard_trace_log_likelihood(closure, 0.8, traces, 0.1)
+        np.testing.assert_allclose(value, expected, rtol=1e-12)
+        assert total == pytest.approx(expected @ traces.counts)
+
+
+def test_a_chain_is_the_same_however_many_run() -> None:
+    traces = some_traces(5, 14)
+    short = {"draws": 20, "warmup": 10, "thin": 2}
+    two = fit(traces, HardMCMC(chains=2, **short), seed=4)
+    three = fit(traces, HardMCMC(chains=3, **short), seed=4)
+    np.testing.assert_array_equal(two.draws.closure_bits, three.draws.closure_bits[:2])
+    np.testing.assert_array_equal(two.draws.scalars["beta"], three.draws.scalars["beta"][:2])
+
+
+def test_draws_carry_their_own_likelihood_and_latents() -> None:
+    traces = some_traces(5, 15)
+    post = fit(traces, HardMCMC(draws=10, warmup=5, chains=2, thin=1), Model(dim="random"), seed=1)
+    latent = post.draws.latent.reshape(20, 5, -1)
+    beta = post.draws.scalar("beta")
+    for s, closure in enumerate(post.draws.closures(5)):
+        dim = int(post.draws.scalar("dim")[s])
+        assert np.isnan(latent[s, :, dim:]).all()
+        np.testing.assert_array_equal(product_order(latent[s, :, :dim]), closure)
+        np.testing.assert_allclose(
+            post.draws.log_likelihood.reshape(20, -1)[s],
+            hard_trace_log_likelihood(closure, beta[s], traces),
+            rtol=1e-9,
+            atol=1e-12,
+        )
+
+
+def test_max_seconds_gives_back_what_was_drawn() -> None:
+    traces = some_traces(6, 16)
+    post = fit(traces, HardMCMC(draws=10**6, warmup=0, chains=2, thin=1, max_seconds=0.5))
+    assert post.status == "budget_reached"
+    assert 0 < post.draws.n_draws < 10**6
+    assert "max_seconds" in post.warnings[-1]
+
+
+def test_nothing_drawn_in_time_is_an_error() -> None:
+    with pytest.raises(SettingError, match="max_seconds"):
+        fit(some_traces(6, 17), HardMCMC(warmup=10**6, chains=1, max_seconds=0.01))
+
+
+def test_a_short_run_is_called_unmixed() -> None:
+    post = fit(some_traces(6, 18), HardMCMC(draws=8, warmup=0, chains=2, thin=1))
+    assert post.status == "unmixed"
+    assert "Raise warmup and thin" in post.warnings[0]
+
+
+def test_one_column_needs_traces_that_agree() -> None:
+    against = Traces.from_lists([["a", "b"], ["b", "a"]])
+    with pytest.raises(InputError, match="larger dim"):
+        fit(against, HardMCMC(draws=4, warmup=1, chains=1), Model(dim=1))
+    agreeing = Traces.from_lists([["a", "b"], ["b", "c"]])
+    post = fit(agreeing, HardMCMC(draws=50, warmup=10, chains=1), Model(dim=1))
+    assert all(order.is_linear_extension(["a", "b", "c"]) for order in post.orders())
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [("draws", 3), ("chains", 0), ("thin", 0), ("warmup", -1), ("draws", 2.5), ("max_seconds", 0)],
+)
+def test_settings_are_checked(setting: str, value: float) -> None:
+    with pytest.raises(SettingError, match=f"{setting}="):
+        HardMCMC(**{setting: value})
