@@ -233,6 +233,22 @@ def test_unnamed_records_get_names_that_nobody_else_has():
     ("build", "message"),
     [
         (lambda: Traces.from_lists(["ab"]), "not a list of items"),
+        (lambda: Traces.from_lists([{"a", "b"}]), "is a set, which has no order, not a list"),
+        (lambda: Traces.from_lists([{"a": 1}]), "is a mapping, not a list"),
+        (lambda: Traces.from_lists([iter("ab")]), "is of the type str_.*iterator, not a list"),
+        (lambda: Traces.from_lists([None]), 'trace "1" is None, not a list'),
+        (lambda: Traces.from_lists([7]), "is of the type int, not a list"),
+        (lambda: Traces.from_lists([b"ab"]), "is the text b'ab', not a list"),
+        (lambda: Traces.from_lists(None), "the traces are None"),
+        (lambda: Traces.from_lists("ab"), "the traces are the text 'ab'.*read_traces"),
+        (lambda: Traces.from_lists({("a", "b")}), "the traces are a set, which has no order"),
+        (lambda: Traces.from_lists([["a"]], items={"a"}), "items is a set, which has no order"),
+        (lambda: Traces.from_lists([["a"]], items=iter("a")), "items is of the type"),
+        (lambda: Traces.from_lists([["a"]], counts={1}), "counts is a set"),
+        (lambda: Traces.from_lists([["a"]], ids="x"), "ids is the text 'x'"),
+        (lambda: Traces.from_lists([["a"]], choice_sets=["abc"]), "choice_set that is the text"),
+        (lambda: Traces.from_lists([["a"]], choice_sets=[iter("ab")]), "choice_set that is of the"),
+        (lambda: Traces.from_lists([["a"]], choice_sets=[{"a", 3}]), "holds 3; items are text"),
         (lambda: Traces.from_lists([["a", "b", "a"]]), r'"a" twice \(positions 1 and 3\)'),
         (lambda: Traces.from_lists([[]]), 'trace "1" is empty'),
         (lambda: Traces.from_lists([["a", 3]]), "holds 3; items are text"),
@@ -261,6 +277,20 @@ def test_unnamed_records_get_names_that_nobody_else_has():
 def test_what_is_wrong_is_said(build, message):
     with pytest.raises(InputError, match=message):
         build()
+
+
+def test_a_set_as_choice_set_numbers_the_items_in_sorted_order():
+    labels = [f"item {k}" for k in range(40)]
+    traces = Traces.from_lists([["item 7"]], choice_sets=[set(labels)])
+    assert traces.items == ("item 7", *sorted(set(labels) - {"item 7"}))
+
+
+def test_tuples_arrays_and_a_stream_of_lists_are_traces():
+    expected = Traces.from_lists([["a", "b"], ["b", "a"]]).hash
+    assert Traces.from_lists((("a", "b"), ("b", "a"))).hash == expected
+    assert Traces.from_lists(np.array([["a", "b"], ["b", "a"]])).hash == expected
+    assert Traces.from_lists(row for row in (["a", "b"], ["b", "a"])).hash == expected
+    assert Traces.from_lists({1: ["a", "b"], 2: ["b", "a"]}.values()).hash == expected
 
 
 def test_an_unknown_item_in_a_top_k_list_of_another_universe_is_named():

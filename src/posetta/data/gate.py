@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
 
-from posetta.data.labels import is_text, item_index
+from posetta.data.labels import is_text, item_index, list_problem
 from posetta.data.place import place, trace_fault
 from posetta.data.report import ReadReport
 from posetta.data.traces import NO_METADATA, Records, Traces, frozen
@@ -56,7 +56,7 @@ class Gate:
         *,
         id: str | None = None,
         count: int = 1,
-        choice_set: Sequence[str] | None = None,
+        choice_set: Sequence[str] | Set[str] | None = None,
         file: str = "",
         line: int = 0,
         metadata: Mapping[str, Any] = NO_METADATA,
@@ -71,6 +71,8 @@ class Gate:
             self._check_id(id, fault)
         if problem := count_problem(count):
             raise fault(problem)
+        if problem := list_problem(labels):
+            raise fault(f"is {problem}, not a list of items. Pass its items as a list, in order.")
         if len(labels) == 0:
             raise fault("is empty. Every trace lists at least one item; remove it.")
         listed = self._encode(labels, fault)
@@ -101,10 +103,14 @@ class Gate:
         self,
         labels: Sequence[str],
         listed: list[int],
-        choice_set: Sequence[str],
+        choice_set: Sequence[str] | Set[str],
         fault: Callable[[str], InputError],
     ) -> list[int]:
         """Return what the choice set holds beyond the listed items, in ascending order."""
+        if isinstance(choice_set, Set):  # numbers must not depend on the hash seed
+            choice_set = sorted(choice_set, key=str)
+        elif problem := list_problem(choice_set):
+            raise fault(f"has a choice_set that is {problem}. Pass a list or a set of items.")
         allowed = self._encode(choice_set, fault)
         rest = set(allowed)
         if len(rest) < len(allowed):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
+from typing import Any
 
 from posetta.errors import InputError
 
@@ -16,10 +17,25 @@ def is_text(label: str) -> bool:
     return True
 
 
+def list_problem(values: Any) -> str:
+    """Say what stands in the place of a list (or tuple, or array); nothing if it is one."""
+    if isinstance(values, list | tuple):
+        return ""
+    if isinstance(values, str | bytes):
+        return f"the text {values!r}"
+    if isinstance(values, Set):
+        return "a set, which has no order"
+    if isinstance(values, Mapping):
+        return "a mapping"
+    if not (hasattr(values, "__len__") and hasattr(values, "__getitem__")):
+        return f"{values!r}" if values is None else f"of the type {type(values).__name__}"
+    return ""
+
+
 def item_index(items: Sequence[str]) -> dict[str, int]:
     """Map labels to positions, refusing empty, repeated and non-text labels."""
-    if isinstance(items, str):
-        raise InputError(f"items is the text {items!r}, not a list of labels. Pass a list.")
+    if problem := list_problem(items):
+        raise InputError(f"items is {problem}, not a list of labels. Pass a list.")
     index: dict[str, int] = {}
     for label in items:
         if not isinstance(label, str) or not label.strip() or not is_text(label):

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from posetta.data.labels import item_index
+from posetta.data.labels import item_index, list_problem
 from posetta.data.place import place
 from posetta.data.report import ReadReport
 from posetta.errors import InputError
@@ -67,27 +67,31 @@ class Traces:
         *,
         counts: Sequence[int] | None = None,
         ids: Sequence[str] | None = None,
-        choice_sets: Sequence[Sequence[str] | None] | None = None,
+        choice_sets: Sequence[Sequence[str] | Set[str] | None] | None = None,
     ) -> Traces:
         """Build traces from Python lists of labels.
 
         ``items`` fixes the universe (and allows an empty list of traces); otherwise items are
         numbered in the order in which they first appear. ``choice_sets`` gives, per trace, a larger
-        set that the trace was chosen from (a top-k list), or None.
+        list or set that the trace was chosen from (a top-k list), or None.
         """
         from posetta.data.gate import Gate  # the gate builds Traces, so it cannot come first
 
+        if isinstance(lists, str | bytes | Set | Mapping) or not isinstance(lists, Iterable):
+            raise InputError(
+                f"the traces are {list_problem(lists)}, not a list. Pass a list of lists; read files with "
+                "read_traces."
+            )
         lists = list(lists)
         for name, given in (("counts", counts), ("ids", ids), ("choice_sets", choice_sets)):
-            if given is not None and len(given) != len(lists):
+            if given is None:
+                continue
+            if problem := list_problem(given):
+                raise InputError(f"{name} is {problem}. Pass a list, one entry per trace.")
+            if len(given) != len(lists):
                 raise InputError(f"{name} has {len(given)} entries for {len(lists)} traces.")
         gate = Gate(items)
         for k, labels in enumerate(lists):
-            if isinstance(labels, str):
-                raise InputError(
-                    f"trace {k + 1} is the text {labels!r}, not a list of items. "
-                    "Pass a list of lists; read files with read_traces."
-                )
             gate.add(
                 labels,
                 id=None if ids is None else ids[k],
