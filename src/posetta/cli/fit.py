@@ -73,7 +73,7 @@ def fit(
     from posetta.infer import fit as run_fit
     from posetta.model.model import Model
     from posetta.posterior.decode import decode
-    from posetta.posterior.folder import check_free
+    from posetta.posterior.folder import RESULT_FILES, check_free
     from posetta.posterior.io import save, summary
 
     model = Model(
@@ -96,7 +96,7 @@ def fit(
     if method != "auto":
         _settings(method, given)
     if out is not None:
-        check_free(out, overwrite=force)
+        check_free(out, ours=RESULT_FILES, overwrite=force)
     traces = read(inputs, format, repeats, ties, empty, choice_set, case, item, time, items)
     screen = console()
     talk = not (json or quiet)

@@ -41,7 +41,7 @@ def simulate(
     from posetta.data import write_traces
     from posetta.model.simulate import simulate as run_simulate
     from posetta.order import read_order, write_order
-    from posetta.posterior.folder import staged_folder
+    from posetta.posterior.folder import SIMULATION_FILES, staged_folder
 
     sim = run_simulate(
         items,
@@ -56,7 +56,7 @@ def simulate(
         lengths=None if lengths is None else _lengths(lengths),
         noise=noise,
     )
-    with staged_folder(out, overwrite=force) as folder:
+    with staged_folder(out, ours=SIMULATION_FILES, overwrite=force) as folder:
         write_traces(sim.train, folder / "train.jsonl")
         write_traces(sim.test, folder / "test.jsonl")
         write_order(sim.order, folder / "order.json")

@@ -3,54 +3,55 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from posetta.errors import InputError
 
-# What Posetta writes. Overwriting removes these and nothing else.
-OUR_FILES = {
-    "result.json",
-    "posterior.nc",
-    "report.html",
-    "hasse.svg",
-    "train.jsonl",
-    "test.jsonl",
-    "order.json",
-}
+# What each verb writes. Overwriting replaces files of the same kind of folder and nothing else: a
+# simulation is never removed to make room for a result.
+RESULT_FILES = frozenset({"result.json", "posterior.nc", "report.html", "hasse.svg"})
+SIMULATION_FILES = frozenset({"train.jsonl", "test.jsonl", "order.json"})
 
 
 @contextmanager
-def staged_folder(folder: str | os.PathLike[str], *, overwrite: bool) -> Iterator[Path]:
+def staged_folder(
+    folder: str | os.PathLike[str], *, ours: frozenset[str], overwrite: bool
+) -> Iterator[Path]:
     """Give a folder to write in, and move it to its place when all is written.
 
-    If anything fails on the way, the destination is as it was before.
+    ``ours`` names the files that may be replaced. If anything fails on the way, or the run is
+    interrupted, the destination is as it was before. A link is followed: it goes on to lead there.
     """
-    target = Path(folder)
-    check_free(target, overwrite=overwrite)
-    staging = None
+    check_free(folder, ours=ours, overwrite=overwrite)
+    target = Path(os.path.realpath(folder))
+    mark = secrets.token_hex(4)
+    staging = target.with_name(f".{target.name}-{mark}-new")
+    aside = target.with_name(f".{target.name}-{mark}-old")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+        staging.mkdir(parents=True)
         yield staging
-        staging.chmod(0o755)
+        check_free(folder, ours=ours, overwrite=overwrite)  # the work may have taken hours
         if target.exists():
-            shutil.rmtree(target)
+            target.replace(aside)
         staging.replace(target)
     except OSError as error:
-        raise InputError(f"{target} cannot be written: {error.strerror or error}.") from None
+        raise InputError(f"{folder} cannot be written: {error.strerror or error}.") from None
     finally:
-        if staging is not None:
-            shutil.rmtree(staging, ignore_errors=True)
+        # Whatever happened, and wherever: without a new folder in place, the old one goes back.
+        if aside.exists() and not target.exists():
+            aside.replace(target)
+        shutil.rmtree(staging, ignore_errors=True)
+        shutil.rmtree(aside, ignore_errors=True)
 
 
-def check_free(folder: str | os.PathLike[str], *, overwrite: bool) -> None:
+def check_free(folder: str | os.PathLike[str], *, ours: frozenset[str], overwrite: bool) -> None:
     """Refuse a destination that holds something, before any work is done for it.
 
-    With ``overwrite`` a folder may hold earlier results, but nothing that is not ours.
+    With ``overwrite`` a folder may hold the files named in ``ours``, but nothing else.
     """
     target = Path(folder)
     if target.is_file():
@@ -58,10 +59,10 @@ def check_free(folder: str | os.PathLike[str], *, overwrite: bool) -> None:
     if not target.is_dir():
         return
     held = sorted(path.name for path in target.iterdir())
-    foreign = [name for name in held if name not in OUR_FILES]
+    foreign = [name for name in held if name not in ours]
     if foreign:
         raise InputError(
-            f'{target} holds "{foreign[0]}", which Posetta did not write. Choose another folder.'
+            f'{target} holds "{foreign[0]}", which is never replaced. Choose another folder.'
         )
     if held and not overwrite:
         raise InputError(

@@ -19,7 +19,7 @@ from posetta.data import Traces
 from posetta.data.traces import Records
 from posetta.errors import InputError
 from posetta.model.model import Model
-from posetta.posterior.folder import staged_folder
+from posetta.posterior.folder import RESULT_FILES, staged_folder
 from posetta.posterior.posterior import Draws, Posterior
 
 SCHEMA_VERSION = 1
@@ -35,7 +35,7 @@ def save(
     overwrite: bool = False,
 ) -> Path:
     """Write a result folder; an existing one is replaced only with ``overwrite=True``."""
-    with staged_folder(folder, overwrite=overwrite) as staging:
+    with staged_folder(folder, ours=RESULT_FILES, overwrite=overwrite) as staging:
         to_datatree(posterior).to_netcdf(staging / DRAWS_FILE, engine="h5netcdf")
         text = json.dumps(summary(posterior, threshold), indent=1, allow_nan=False, default=_plain)
         (staging / SUMMARY_FILE).write_text(text + "\n", encoding="utf-8")
