@@ -25,14 +25,27 @@ def break_cycles(relation: NDArray[np.bool_], weight: NDArray[np.float64]) -> ND
 
     The algorithm's choice of a cycle is free; here every strongly connected component loses its
     least-weight pair, all ties at once, so that relabelling the items commutes with it.
+
+    Pairs leave a component in increasing weight, and one that outlives its component is on no
+    cycle again. So (i, j) is removed exactly if the pairs that weigh no less lead from j back to i:
+    if the widest path from j to i, the one whose lightest pair is heaviest, is as heavy as (i, j).
     """
     relation = relation.copy()
     np.fill_diagonal(relation, False)
-    while True:
-        component = strong_components(relation)
-        inside = relation & (component[:, None] == component[None, :])
-        if not inside.any():
-            return relation
-        for label in np.unique(component[inside.any(axis=1)]):
-            mine = inside & (component == label)[:, None]
-            relation[mine & (weight == weight[mine].min())] = False
+    component = strong_components(relation)
+    labels, sizes = np.unique(component, return_counts=True)
+    for label in labels[sizes > 1]:
+        members = np.flatnonzero(component == label)
+        here = np.ix_(members, members)
+        pair_weight = np.where(relation[here], weight[here], -np.inf)
+        relation[here] &= pair_weight > _widest_paths(pair_weight).T
+    return relation
+
+
+def _widest_paths(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return, for all i and j, the heaviest lightest pair of a path from i to j."""
+    # Floyd's algorithm, with (max, min) in the place of (min, +).
+    widest = weight.copy()
+    for k in range(len(widest)):
+        np.maximum(widest, np.minimum(widest[:, k, None], widest[k]), out=widest)
+    return widest
