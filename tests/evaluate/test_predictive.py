@@ -219,6 +219,15 @@ def test_waic_takes_equal_traces_whatever_their_ids():
     assert waic(three_draws(), same) == waic(three_draws(), TRAIN)
 
 
+def test_waic_aligns_the_traces_by_label():
+    # The same traces, read apart from the fit: items are numbered as they first appear.
+    same = Traces.from_lists([["a", "c"], ["a", "b", "c"]], counts=[1, 2])
+    assert same.items != TRAIN.items
+    assert waic(three_draws(), same) == waic(three_draws(), TRAIN)
+    with pytest.raises(InputError, match='holds the item "z"'):
+        waic(three_draws(), Traces.from_lists([["a", "z"]]))
+
+
 def test_waic_of_no_traces_is_zero():
     empty = traces_of()
     found = waic(fit(empty, Exact(draws=5, prior_draws=1000)), empty)

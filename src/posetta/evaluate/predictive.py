@@ -104,7 +104,7 @@ def waic(posterior: Posterior, traces: Traces) -> Waic:
         raise InputError("WAIC needs a posterior; a baseline's single order has no draws.")
     draws = posterior.draws.log_likelihood
     log_likelihood = draws.reshape(draws.shape[0] * draws.shape[1], draws.shape[2])
-    if traces.hash != posterior.traces.hash:
+    if traces.with_items(posterior.items).hash != posterior.traces.hash:
         raise InputError("WAIC is for the traces that were fitted; these are others.")
     n_draws = len(log_likelihood)
     if n_draws < 2:
