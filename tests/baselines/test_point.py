@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tracemalloc
 
 import numpy as np
@@ -10,7 +11,7 @@ from tests.model import reference as ref
 
 from posetta import Majority, Maximal, Model, Traces, fit, simulate
 from posetta.baselines import maximal
-from posetta.baselines.point import fit_beta
+from posetta.baselines.point import fit_beta, point_posterior
 from posetta.model import hard_log_likelihood
 
 # a before b; c apart. Taking a first is what a large beta favours.
@@ -53,6 +54,44 @@ def test_impossible_traces_do_not_move_beta():
     possible = traces_of(["a", "b", "c"], ["c", "a", "b"], counts=[4, 1])
     mixed = traces_of(["b", "a"], ["a", "b", "c"], ["c", "a", "b"], counts=[9, 4, 1])
     assert fit_beta(ORDER, mixed, 0.0) == fit_beta(ORDER, possible, 0.0)
+
+
+CHAIN = np.triu(np.ones((3, 3), dtype=bool), k=1)
+ANTICHAIN = np.zeros((3, 3), dtype=bool)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.1])
+@pytest.mark.parametrize("closure", [CHAIN, ANTICHAIN], ids=["chain", "antichain"])
+@pytest.mark.parametrize("count", [1, 10**9])
+def test_beta_is_one_where_the_data_say_nothing(closure, noise, count):
+    traces = traces_of(["a", "b", "c"], counts=[count])
+    assert fit_beta(closure, traces, noise) == 1.0
+
+
+def test_rows_that_say_nothing_do_not_hide_those_that_do():
+    traces = traces_of(["a", "b", "c"], ["c", "a", "b"], ["a", "b"], counts=[4, 1, 10**9])
+    assert fit_beta(ORDER, traces, 0.0) == pytest.approx(2.0, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("lists", "counts", "beta", "words"),
+    [
+        ([["a", "b", "c"]], [5], np.exp(5), "greatest value sought, 148"),
+        ([["a", "b", "c"], ["c", "a", "b"]], [1, 4], np.exp(-7), r"least value.*beta=0"),
+    ],
+)
+def test_beta_at_the_end_of_its_range_is_said(lists, counts, beta, words):
+    traces = traces_of(*lists, counts=counts)
+    assert fit_beta(ORDER, traces, 0.0) == beta
+    point = point_posterior(
+        ORDER, traces, Model(), method="maximal", settings=Maximal(), seed=0, started=0.0
+    )
+    (warning,) = point.warnings
+    assert re.search(words, warning)
+    held = point_posterior(
+        ORDER, traces, Model(beta=2.0), method="maximal", settings=Maximal(), seed=0, started=0.0
+    )
+    assert held.warnings == ()
 
 
 def test_a_count_costs_no_memory():

@@ -17,6 +17,8 @@ from posetta.posterior import Draws, Posterior
 
 # log beta is sought here: below it is a uniform choice, above it a deterministic one.
 _LOG_BETA = (-7.0, 5.0)
+# Differences of a trace's log probability below this are rounding, not information about beta.
+_FLAT = 1e-9
 
 
 def point_posterior(
@@ -37,12 +39,16 @@ def point_posterior(
     noise = model.noise
     if noise is None:
         noise = model.noise_prior[0] / sum(model.noise_prior)
-    beta = fit_beta(closure, traces, noise) if model.beta is None else model.beta
+    warnings: tuple[str, ...] = ()
+    if model.beta is None:
+        beta = fit_beta(closure, traces, noise)
+        warnings = _beta_warnings(beta)
+    else:
+        beta = model.beta
     log_likelihood = hard_trace_log_likelihood(closure, beta, traces, noise)
     impossible = int(traces.counts[np.isneginf(log_likelihood)].sum())
-    warnings: tuple[str, ...] = ()
     if impossible:
-        warnings = (
+        warnings += (
             f"{impossible} of {len(traces)} traces contradict the order and have probability 0: "
             "set noise above 0 to score them.",
         )
@@ -68,14 +74,44 @@ def point_posterior(
 
 
 def fit_beta(closure: NDArray[np.bool_], traces: Traces, noise: float) -> float:
-    """Return the beta that fits the possible traces best; 1 when nothing can be learnt."""
-    possible = np.isfinite(hard_trace_log_likelihood(closure, 1.0, traces, noise))
-    if not possible.any():
+    """Return the beta that fits the possible traces best, one end of the range where it lies there.
+
+    Rows whose probability does not depend on beta are left out, so that their counts cannot drown
+    the others in rounding; where no row is left, nothing can be learnt and beta is 1.
+    """
+
+    def rows_at(eta: float) -> NDArray[np.float64]:
+        return hard_trace_log_likelihood(closure, float(np.exp(eta)), traces, noise)
+
+    low, high = _LOG_BETA
+    probes = np.stack([rows_at(eta) for eta in (low, 0.0, high)])
+    telling = np.flatnonzero(np.isfinite(probes).all(axis=0))
+    telling = telling[np.ptp(probes[:, telling], axis=0) > _FLAT]
+    if not len(telling):
         return 1.0
+    weights = traces.counts[telling] / traces.counts[telling].sum()
 
     def objective(eta: float) -> float:
-        rows = hard_trace_log_likelihood(closure, float(np.exp(eta)), traces, noise)
-        return -float(rows[possible] @ traces.counts[possible])
+        return -float(rows_at(eta)[telling] @ weights)
 
     best = minimize_scalar(objective, bounds=_LOG_BETA, method="bounded")
+    # An optimum beyond an end shows as a value there that the search did not better.
+    for end in _LOG_BETA:
+        if objective(end) <= best.fun + _FLAT:
+            return float(np.exp(end))
     return float(np.exp(best.x))
+
+
+def _beta_warnings(beta: float) -> tuple[str, ...]:
+    if beta == np.exp(_LOG_BETA[0]):
+        return (
+            f"the fit of beta ended at the least value sought, {beta:.2g}: the traces choose as if "
+            "what follows an item did not matter. Set beta=0 in the model to say so.",
+        )
+    if beta == np.exp(_LOG_BETA[1]):
+        return (
+            f"the fit of beta ended at the greatest value sought, {beta:.3g}: the traces always "
+            "choose the item that most others must follow. Fix beta in the model (beta=1, say) if "
+            "that is too sharp for new traces.",
+        )
+    return ()

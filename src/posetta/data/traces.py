@@ -79,8 +79,8 @@ class Traces:
 
         if isinstance(lists, str | bytes | Set | Mapping) or not isinstance(lists, Iterable):
             raise InputError(
-                f"the traces are {list_problem(lists)}, not a list. Pass a list of lists; read files with "
-                "read_traces."
+                f"the traces are {list_problem(lists)}, not a list. Pass a list of lists; read "
+                "files with read_traces."
             )
         lists = list(lists)
         for name, given in (("counts", counts), ("ids", ids), ("choice_sets", choice_sets)):
