@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from scipy.stats import chi2_contingency
 from tests.model import reference as ref
 
+from posetta.errors import InputError
 from posetta.model import correlate, product_order
+from posetta.order import Poset
 
 quick = settings(derandomize=True, deadline=None, max_examples=100)
 
@@ -65,6 +67,30 @@ def test_a_stack_is_ordered_one_by_one_with_its_own_padding():
     for at in np.ndindex(2, 3):
         kept = stack[at][:, ~np.isnan(stack[at][0])]
         np.testing.assert_array_equal(closures[at], ref.product_order(kept))
+
+
+@pytest.mark.parametrize(
+    ("latent", "message"),
+    [
+        ([[1.0, np.nan], [0.0, 1.0]], "not finite"),
+        ([[np.inf], [1.0]], "not finite"),
+        (np.full((3, 2), np.nan), "at least one column"),
+        (np.zeros((3, 0)), "at least one column"),
+        (np.zeros(3), "shape"),
+    ],
+)
+def test_a_latent_that_orders_nothing_is_refused(latent, message):
+    latent = np.asarray(latent)
+    for stack in (latent, np.stack([np.zeros_like(latent), latent])):
+        if latent.ndim > 1 or stack is latent:
+            with pytest.raises(InputError, match=message):
+                product_order(stack)
+
+
+@quick
+@given(ref.latents(whole=True))
+def test_a_poset_of_latents_is_the_same_order(latent):
+    np.testing.assert_array_equal(Poset.from_latent(latent).closure, product_order(latent))
 
 
 def prior_orders(seed, n_items, rho, n_draws=20_000):

@@ -6,6 +6,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from posetta.order.product import product_order
+
+__all__ = ["correlate", "product_order", "root_coefficients"]
+
 
 @njit(cache=True, nogil=True)
 def root_coefficients(rho: float, one_minus_rho: float, dim: int) -> tuple[float, float]:
@@ -24,19 +28,3 @@ def correlate(z: NDArray[np.float64], rho: float) -> NDArray[np.float64]:
     """Return U = Z L_rho' for standard normal Z of shape (..., items, dim)."""
     a, c = root_coefficients(rho, 1.0 - rho, z.shape[-1])
     return a * z + c * z.sum(axis=-1, keepdims=True)
-
-
-def product_order(latent: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return the closure of eq. hard_product_order: i before j iff u_i > u_j in every column.
-
-    Works on stacks (..., items, dim). Columns that are all NaN are padding of a random dimension.
-    """
-    closure = np.ones((*latent.shape[:-1], latent.shape[-2]), dtype=bool)
-    for k in range(latent.shape[-1]):
-        column = latent[..., k]
-        greater = column[..., :, None] > column[..., None, :]
-        closure &= greater | np.isnan(column)[..., :, None]
-    # Padding makes every pair comparable in that column; the diagonal must stay false even if all
-    # columns were padding.
-    closure[..., np.arange(latent.shape[-2]), np.arange(latent.shape[-2])] = False
-    return closure

@@ -23,6 +23,7 @@ from posetta.order.gate import (
     relation_of_matrix,
     relation_of_pairs,
 )
+from posetta.order.product import product_order
 from posetta.order.relation import BoolMatrix, acyclic_closure, compose, matching_size
 from posetta.rng import child
 
@@ -111,16 +112,7 @@ class Poset:
                 f"latent has the shape {matrix.shape}; it needs one row per item and one column "
                 "per dimension."
             )
-        columns = matrix.T[~np.isnan(matrix).all(axis=0)] if len(matrix) else matrix.T
-        if not np.isfinite(columns).all():
-            raise InputError("latent holds values that are not finite.")
-        if not len(columns):
-            raise InputError("latent needs at least one column: without one, nothing is ordered.")
-        n_items = matrix.shape[0]
-        before = np.ones((n_items, n_items), dtype=np.bool_)
-        for column in columns:
-            before &= column[:, None] > column[None, :]
-        return cls(labels_for(n_items, items), before)
+        return cls(labels_for(len(matrix), items), product_order(matrix))
 
     @classmethod
     def from_chain(cls, labels: Sequence[str]) -> Poset:
