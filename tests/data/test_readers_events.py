@@ -53,6 +53,18 @@ def test_usual_names_in_any_case_with_any_separator(header, separator, named):
     assert traces.source == ((name, 2), (name, 3))
 
 
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_surrounding_spaces_are_removed_and_counted(separator):
+    rows = 'case,item\n1 ,pay\n1,ship \n2,"\u00a0pay"\n2, ship\n'.replace(",", separator)
+    traces = read(rows, "log.tsv" if separator == "\t" else "log.csv")
+    assert traces.items == ("pay", "ship")
+    assert traces.ids == ("1", "2")
+    assert traces.n_unique == 1
+    assert "3 cell(s) had surrounding spaces removed" in traces.report.lines()
+    plain = read("case,item\n1,pay by card\n")
+    assert not any("spaces" in line for line in plain.report.lines())
+
+
 def test_standard_names_win_over_the_others():
     traces = read("case,case:concept:name,concept:name,event\nx,1,a,q\nx,2,b,q\n")
     assert traces.ids == ("1", "2")

@@ -140,6 +140,7 @@ def _collect(
     clock = Clock()
     case_at, item_at, time_at = at["case"], at["item"], at.get("time")
     width = len(header)
+    n_padded = 0
     line = rows.line_num + 1
     for row in rows:
         if len(row) != width:
@@ -152,7 +153,8 @@ def _collect(
             source.notes["blank line(s) skipped"] += 1
             line = rows.line_num + 1
             continue
-        case, item = row[case_at], row[item_at]
+        case, item = row[case_at].strip(), row[item_at].strip()
+        n_padded += (case != row[case_at]) + (item != row[item_at])
         if not case or not item:
             role = "item" if case else "case"
             raise source.fault(
@@ -170,6 +172,8 @@ def _collect(
             events.part.append(part)
         # A quoted field may span lines: the next row starts after the last line of this one.
         line = rows.line_num + 1
+    if n_padded:
+        source.notes["cell(s) had surrounding spaces removed"] += n_padded
     return events
 
 
