@@ -279,6 +279,17 @@ def test_what_is_wrong_is_said(build, message):
         build()
 
 
+def test_a_listing_is_an_observation_and_an_unlisted_candidate_is_none():
+    traces = Traces.from_lists(
+        [["a", "b"], ["a"], ["b"]],
+        list("abc"),
+        counts=[3, 1, 2],
+        choice_sets=[None, ["a", "c"], None],
+    )
+    assert traces.listings.tolist() == [4, 5, 0]
+    assert Traces.from_lists([], items=["a"]).listings.tolist() == [0]
+
+
 def test_a_set_as_choice_set_numbers_the_items_in_sorted_order():
     labels = [f"item {k}" for k in range(40)]
     traces = Traces.from_lists([["item 7"]], choice_sets=[set(labels)])

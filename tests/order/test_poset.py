@@ -126,6 +126,7 @@ def test_a_pair_that_follows_from_others_is_no_cover():
         (lambda: Poset.antichain([1, 2]), "non-empty text"),
         (lambda: Poset.antichain(["\ud800"]), "not valid Unicode"),
         (lambda: Poset.from_chain("abc"), "not a list of labels"),
+        (lambda: Poset.antichain({"a", "b"}), "items is a set, which has no order"),
         (lambda: Poset.from_pairs(["ab"]), "'ab' is not a pair"),
         (lambda: Poset.from_pairs([("a", "b", "c")]), "is not a pair"),
         (lambda: Poset.from_pairs([("a", ["b"])]), "non-empty text"),

@@ -43,9 +43,7 @@ def describe(traces: Traces) -> Description:
     """Describe the traces."""
     evidence = PairEvidence.of(traces)
     sizes = np.diff(traces.offsets)
-    listed_in = np.zeros(traces.n_items, dtype=np.int64)
-    for row, count in enumerate(traces.counts):
-        listed_in[traces.sequence(row)] += count
+    seen = traces.listings
     both = int(np.triu(evidence.both_orders).sum())
     one = int(evidence.one_order.sum())
     n_pairs = traces.n_items * (traces.n_items - 1) // 2
@@ -62,8 +60,8 @@ def describe(traces: Traces) -> Description:
         pairs_in_both_orders=both,
         pairs_in_one_order=one,
         pairs_never_together=n_pairs - both - one,
-        items_seen_once=tuple(traces.items[i] for i in np.flatnonzero(listed_in == 1)),
-        items_never_seen=tuple(traces.items[i] for i in np.flatnonzero(listed_in == 0)),
+        items_seen_once=tuple(traces.items[i] for i in np.flatnonzero(seen == 1)),
+        items_never_seen=tuple(traces.items[i] for i in np.flatnonzero(seen == 0)),
     )
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from posetta.data.labels import is_text, item_index, list_problem
 from posetta.data.place import place, trace_fault
 from posetta.data.report import ReadReport
 from posetta.data.traces import NO_METADATA, Records, Traces, frozen
 from posetta.errors import InputError
+from posetta.order.labels import index_labels, is_text, list_problem
 
 MAX_COUNT = 10**9
 """Largest count of one record: sums of counts stay exact in 64 bits."""
@@ -25,7 +25,7 @@ class Gate:
 
     def __init__(self, items: Sequence[str] | None = None) -> None:
         self._fixed = items is not None
-        self._index: dict[str, int] = {} if items is None else item_index(items)
+        self._index: dict[str, int] = {} if items is None else index_labels(items)
         self._rows: dict[tuple[bytes, int], int] = {}
         self._row: list[int] = []
         self._count: list[int] = []

@@ -165,15 +165,11 @@ def _no_traces(source: Source) -> InputError:
 
 def _note_items(traces: Traces, notes: Counter[str]) -> None:
     """Note what a reader of the report should look at twice: rare items, short traces."""
-    widths = np.diff(traces.offsets)
-    step = np.arange(len(traces.members)) - np.repeat(traces.offsets[:-1], widths)
-    listed = step < np.repeat(traces.n_listed, widths)
-    seen = np.zeros(traces.n_items, dtype=np.int64)
-    np.add.at(seen, traces.members[listed], np.repeat(traces.counts, widths)[listed])
+    seen = traces.listings
     for times, what in ((1, "seen in only one trace"), (0, "never listed")):
         labels = [traces.items[i] for i in np.flatnonzero(seen == times)]
         if labels:
             notes[f"item(s) {what} ({named(labels)})"] += len(labels)
-    alone = int(traces.counts[widths == 1].sum())
+    alone = int(traces.counts[np.diff(traces.offsets) == 1].sum())
     if alone:
         notes["trace(s) of a single item, which say nothing about order"] += alone

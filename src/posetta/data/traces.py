@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from posetta.data.labels import item_index, list_problem
 from posetta.data.place import place
 from posetta.data.report import ReadReport
 from posetta.errors import InputError
+from posetta.order.labels import index_labels, list_problem
 from posetta.rng import child
 
 NO_METADATA: Mapping[str, Any] = {}
@@ -119,6 +119,16 @@ class Traces:
     def n_steps(self) -> int:
         """Number of observed choices, identical traces counted once."""
         return int(self.n_listed.sum())
+
+    @property
+    def listings(self) -> NDArray[np.int64]:
+        """How many observations list each item."""
+        widths = np.diff(self.offsets)
+        step = np.arange(len(self.members)) - np.repeat(self.offsets[:-1], widths)
+        listed = step < np.repeat(self.n_listed, widths)
+        total = np.zeros(self.n_items, dtype=np.int64)
+        np.add.at(total, self.members[listed], np.repeat(self.counts, self.n_listed))
+        return total
 
     @property
     def max_length(self) -> int:
@@ -237,7 +247,7 @@ class Traces:
         items = tuple(items)
         if items == self.items:
             return self
-        index = item_index(items)
+        index = index_labels(items)
         used = np.unique(self.members)
         new_index = np.full(self.n_items, -1, dtype=np.int32)
         for i in used:

@@ -9,22 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from posetta.errors import InputError
+from posetta.order.labels import check_label, index_labels
 from posetta.order.relation import BoolMatrix, acyclic_closure, as_relation, compose
 
 Pair = tuple[str, str]
-
-
-def index_labels(labels: Iterable[str]) -> dict[str, int]:
-    """Map every label to its position; labels are non-empty text and each appears once."""
-    if isinstance(labels, str):
-        raise InputError(f"items is the text {labels!r}, not a list of labels.")
-    index: dict[str, int] = {}
-    for label in labels:
-        _check_label(label)
-        if label in index:
-            raise InputError(f'items holds "{label}" twice. Labels must differ.')
-        index[label] = len(index)
-    return index
 
 
 def positions(labels: Iterable[str], index: Mapping[str, int]) -> NDArray[np.intp]:
@@ -100,13 +88,6 @@ def immutable(matrix: BoolMatrix) -> BoolMatrix:
     return np.frombuffer(matrix.tobytes(), dtype=np.bool_).reshape(matrix.shape)
 
 
-def _check_label(label: object) -> None:
-    if not isinstance(label, str) or not label.strip():
-        raise InputError(f"items holds {label!r}; every item needs a non-empty text label.")
-    if any("\ud800" <= character <= "\udfff" for character in label):
-        raise InputError(f"items holds {label!r}, which is not valid Unicode text.")
-
-
 def _position(label: str, index: Mapping[str, int]) -> int:
     try:
         return index[label]
@@ -120,6 +101,6 @@ def _checked_pair(pair: Any) -> Pair:
     if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
         raise InputError(f"{pair!r} is not a pair of labels (earlier, later).")
     earlier, later = pair
-    _check_label(earlier)
-    _check_label(later)
+    check_label(earlier)
+    check_label(later)
     return earlier, later

@@ -16,13 +16,13 @@ from posetta.order.gate import (
     Pair,
     check_strict_order,
     immutable,
-    index_labels,
     labels_for,
     positions,
     relation_of,
     relation_of_matrix,
     relation_of_pairs,
 )
+from posetta.order.labels import index_labels
 from posetta.order.product import product_order
 from posetta.order.relation import BoolMatrix, acyclic_closure, compose, matching_size
 from posetta.rng import child

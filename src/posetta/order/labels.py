@@ -32,15 +32,22 @@ def list_problem(values: Any) -> str:
     return ""
 
 
-def item_index(items: Sequence[str]) -> dict[str, int]:
-    """Map labels to positions, refusing empty, repeated and non-text labels."""
-    if problem := list_problem(items):
+def check_label(label: object) -> None:
+    """Refuse what is not text with something in it that can be written as UTF-8."""
+    if not isinstance(label, str) or not label.strip():
+        raise InputError(f"items holds {label!r}; every item needs a non-empty text label.")
+    if not is_text(label):
+        raise InputError(f"items holds {label!r}, which is not valid Unicode text.")
+
+
+def index_labels(labels: Sequence[str]) -> dict[str, int]:
+    """Map every label to its position; labels are non-empty text and each appears once."""
+    if problem := list_problem(labels):
         raise InputError(f"items is {problem}, not a list of labels. Pass a list.")
     index: dict[str, int] = {}
-    for label in items:
-        if not isinstance(label, str) or not label.strip() or not is_text(label):
-            raise InputError(f"items holds {label!r}; every item needs a non-empty text label.")
+    for label in labels:
+        check_label(label)
         if label in index:
-            raise InputError(f'items holds "{label}" twice.')
+            raise InputError(f'items holds "{label}" twice. Labels must differ.')
         index[label] = len(index)
     return index
