@@ -119,15 +119,15 @@ def test_incremental_likelihood_is_the_full_one(traces: Traces, model: Model) ->
 def test_evaluate_is_the_hard_likelihood() -> None:
     traces = some_traces(8, 13, top_k=True, noise=0.2)
     rows = _rows(traces)
+    settings = HardMCMC(draws=4, warmup=0, chains=1, thin=1)
+    run = ChainRun(traces, rows, Model(noise=0.1), settings, 3, 0)
     for seed in range(5):
         latent = np.random.default_rng(seed).normal(size=(8, 2))
         closure = product_order(latent)
         power = np.exp(0.8 * np.log1p(np.arange(8)))
-        W, own = np.empty(traces.n_steps), np.empty(traces.n_steps)
-        value = np.empty(traces.n_unique)
-        total = kernel.evaluate(rows, closure, power, 0.1, W, own, value)
+        total = kernel.evaluate(rows, closure, power, 0.1, run.work)
         expected = hard_trace_log_likelihood(closure, 0.8, traces, 0.1)
-        np.testing.assert_allclose(value, expected, rtol=1e-12)
+        np.testing.assert_allclose(run.work.row_value, expected, rtol=1e-12)
         assert total == pytest.approx(expected @ traces.counts)
 
 

@@ -16,10 +16,8 @@ product of kind counts and kind log-probabilities.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from functools import cache
-from itertools import permutations, product
+from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,80 +26,24 @@ from scipy.special import expit, logit
 
 from posetta.data import Traces
 from posetta.errors import InputError
+from posetta.infer.all_orders import LARGEST, AllOrders, all_orders
+from posetta.infer.exact_prior import Prior, simulate_prior
 from posetta.infer.methods import Exact
 from posetta.model.hard import hard_trace_log_likelihood
-from posetta.model.latent import product_order
 from posetta.model.model import Model
 from posetta.posterior import Draws, Posterior
+from posetta.posterior.posterior import Status
 from posetta.rng import child
 
-LARGEST = 5
+__all__ = ["LARGEST", "ExactPosterior", "exact_posterior", "run"]
+
+FEWEST_DRAWS = 20
+"""A prior weight needs this many effective draws: then its relative error is below 0.23."""
+LARGEST_THIN_SHARE = 0.01
+
 # Successor counts on at most five items are 0 .. 4; a frontier is a histogram of them.
 _BASE = LARGEST + 1
 _OFF_FRONTIER = LARGEST
-
-
-@dataclass(frozen=True, eq=False)
-class AllOrders:
-    """Every strict order on n labelled items."""
-
-    closures: NDArray[np.bool_]
-    """(order, item, item)"""
-    index_of_code: NDArray[np.int32]
-    """Order with a given bit code (see `_codes`); -1 where the relation is not an order."""
-    class_of: NDArray[np.int64]
-    """Unlabelled class of each order."""
-
-    @property
-    def n_classes(self) -> int:
-        """Number of orders up to relabelling."""
-        return int(self.class_of.max()) + 1
-
-
-@cache
-def all_orders(n: int) -> AllOrders:
-    """Enumerate the strict orders on n items: 1, 3, 19, 219, 4231 for n = 1 .. 5."""
-    if not 1 <= n <= LARGEST:
-        raise InputError(
-            f"method 'exact' enumerates orders of 1 to {LARGEST} items; these are {n}. "
-            "Use method='hard'."
-        )
-    upper = np.triu_indices(n, k=1)
-    found: dict[int, NDArray[np.bool_]] = {}
-    class_of: dict[int, int] = {}
-    relabellings = [list(p) for p in permutations(range(n))]
-    # Every order has a relabelling in which all pairs point upwards.
-    for bits in product([False, True], repeat=len(upper[0])):
-        closure = np.zeros((n, n), dtype=bool)
-        closure[upper] = bits
-        if (closure @ closure & ~closure).any():
-            continue
-        variants = [closure[np.ix_(p, p)] for p in relabellings]
-        codes = [int(_codes(v)) for v in variants]
-        if codes[0] in found:
-            continue
-        label = len(set(class_of.values()))
-        for code, variant in zip(codes, variants, strict=True):
-            found[code] = variant
-            class_of[code] = label
-    index_of_code = np.full(2 ** (n * n), -1, dtype=np.int32)
-    for k, code in enumerate(found):
-        index_of_code[code] = k
-    return AllOrders(
-        closures=np.array(list(found.values())),
-        index_of_code=index_of_code,
-        class_of=np.array([class_of[code] for code in found]),
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class Prior:
-    """Simulated prior: the class of each simulated order with the rho and dim that made it."""
-
-    class_of_draw: NDArray[np.int64]
-    rho: NDArray[np.float64]
-    dim: NDArray[np.float64]
-    class_probability: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +59,8 @@ class ExactPosterior:
     """Posterior means of rho, beta, noise and dim."""
     mean_se: dict[str, float]
     log_evidence: float
+    thin_share: float
+    """Posterior mass on classes with fewer than `FEWEST_DRAWS` effective simulated draws."""
     prior: Prior
     _grid: _Grid
 
@@ -126,19 +70,25 @@ def exact_posterior(
 ) -> ExactPosterior:
     """Return the posterior over all orders of at most five items."""
     orders = all_orders(traces.n_items)
-    prior = _simulate_prior(orders, traces.n_items, model, prior_draws, seed)
+    prior = simulate_prior(orders, traces.n_items, model, prior_draws, seed)
     grid = _Grid(traces, model, orders)
     log_evidence_of, mean_beta, mean_noise = grid.integrate()
     size = np.bincount(orders.class_of)
     weight_of = prior.class_probability[orders.class_of] / size[orders.class_of]
     # Only orders that the prior holds set the scale: with dim=1 those are the total orders.
-    log_evidence_of[weight_of == 0.0] = -np.inf
-    log_top = log_evidence_of.max()
-    if log_top == -np.inf:
+    log_evidence_of[~prior.class_possible[orders.class_of]] = -np.inf
+    if log_evidence_of.max() == -np.inf:
         raise InputError(
             "no order that the model's prior holds allows all of these traces. "
             "Use noise=None, a noise above 0, or a larger dim."
         )
+    log_top = log_evidence_of[weight_of > 0.0].max()
+    if log_top == -np.inf:
+        raise InputError(
+            "no order in the simulated prior allows all of these traces. Raise prior_draws."
+        )
+    thin_share = _thin_share(log_evidence_of, orders, prior)
+    log_evidence_of[weight_of == 0.0] = -np.inf
     likelihood = np.exp(log_evidence_of - log_top)
     joint = weight_of * likelihood
     total = joint.sum()
@@ -153,8 +103,7 @@ def exact_posterior(
     def mean_and_se(value: NDArray[np.float64]) -> tuple[float, float]:
         """Posterior mean of an order's ``value``, and its error from the simulated prior."""
         mean = float(probability @ value)
-        residual = (class_mean(likelihood * value) - mean * by_class) / total
-        return mean, _prior_se(residual[prior.class_of_draw])
+        return mean, prior.se((class_mean(likelihood * value) - mean * by_class) / total)
 
     n = traces.n_items
     precedence, precedence_se = np.zeros((n, n)), np.zeros((n, n))
@@ -165,11 +114,8 @@ def exact_posterior(
     means["beta"], errors["beta"] = mean_and_se(mean_beta)
     means["noise"], errors["noise"] = mean_and_se(mean_noise)
     # rho and dim are tied to the simulated orders: each simulated draw carries its own.
-    weight = by_class[prior.class_of_draw] / total
     for name in ("rho", "dim"):
-        values = getattr(prior, name)
-        means[name] = float(np.mean(weight * values) / np.mean(weight))
-        errors[name] = _prior_se(weight * (values - means[name]))
+        means[name], errors[name] = prior.mean_and_se(name, by_class / total)
     return ExactPosterior(
         orders=orders,
         probability=probability,
@@ -178,9 +124,22 @@ def exact_posterior(
         means=means,
         mean_se=errors,
         log_evidence=float(log_top + np.log(total)),
+        thin_share=thin_share,
         prior=prior,
         _grid=grid,
     )
+
+
+def _thin_share(log_evidence_of: NDArray[np.float64], orders: AllOrders, prior: Prior) -> float:
+    """Return the posterior mass of classes that the simulated prior hardly holds.
+
+    A class that was never drawn counts with the probability that it may have all the same.
+    """
+    unseen = np.where(prior.class_possible, prior.unseen_probability, 0.0)
+    probability = np.where(prior.class_effective > 0.0, prior.class_probability, unseen)
+    weight_of = (probability / np.bincount(orders.class_of))[orders.class_of]
+    joint = weight_of * np.exp(log_evidence_of - log_evidence_of[weight_of > 0.0].max())
+    return float(joint[(prior.class_effective < FEWEST_DRAWS)[orders.class_of]].sum() / joint.sum())
 
 
 def run(traces: Traces, model: Model, settings: Exact, seed: int) -> Posterior:
@@ -191,11 +150,20 @@ def run(traces: Traces, model: Model, settings: Exact, seed: int) -> Posterior:
     n_draws = settings.draws
     chosen = generator.choice(len(exact.probability), size=n_draws, p=exact.probability)
     beta, noise = exact._grid.draw_scalars(chosen, generator)
-    rho, dim = _draw_rho_and_dim(exact, chosen, generator)
+    rho, dim = exact.prior.draw(exact.orders.class_of[chosen], generator)
     closures = exact.orders.closures[chosen]
     log_likelihood = np.array(
         [hard_trace_log_likelihood(closures[s], beta[s], traces, noise[s]) for s in range(n_draws)]
     )
+    status: Status = "ok"
+    warnings: tuple[str, ...] = ()
+    if exact.thin_share > LARGEST_THIN_SHARE:
+        status = "unmixed"
+        warnings = (
+            f"{exact.thin_share:.0%} of the posterior mass rests on orders whose prior weight has "
+            f"fewer than {FEWEST_DRAWS} effective simulated draws behind it: raise prior_draws "
+            f"(now {settings.prior_draws:,}).",
+        )
     return Posterior(
         items=traces.items,
         method="exact",
@@ -213,9 +181,12 @@ def run(traces: Traces, model: Model, settings: Exact, seed: int) -> Posterior:
             log_likelihood=log_likelihood[None],
         ),
         precedence=exact.precedence,
+        status=status,
+        warnings=warnings,
         diagnostics={
             "log_evidence": exact.log_evidence,
             "precedence_se_max": float(exact.precedence_se.max()),
+            "thin_share": exact.thin_share,
         },
         seconds={"compile": 0.0, "run": time.perf_counter() - started},
     )
@@ -307,43 +278,6 @@ class _Grid:
         return beta, noise
 
 
-def _codes(closures: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Read each closure (..., n, n) as one binary number."""
-    flat = closures.reshape(*closures.shape[:-2], -1)
-    return np.asarray(flat @ (1 << np.arange(flat.shape[-1], dtype=np.int64)))
-
-
-def _simulate_prior(orders: AllOrders, n: int, model: Model, n_draws: int, seed: int) -> Prior:
-    generator = child(seed, "exact", "prior")
-    fixed_rho = np.full(n_draws, 0.0 if model.rho is None else model.rho)
-    rho = generator.beta(*model.rho_prior, size=n_draws) if model.rho is None else fixed_rho
-    if model.dim == "random":
-        weights = np.exp(model.dim_log_prior(n))
-        dims = generator.choice(np.arange(1, model.dim_max + 1), size=n_draws, p=weights)
-    else:
-        dims = np.full(n_draws, model.dim)
-    class_of_draw = np.empty(n_draws, dtype=np.int64)
-    for dim in np.unique(dims):
-        for mine in _blocks(np.flatnonzero(dims == dim), 100_000):
-            z = generator.standard_normal((len(mine), n, int(dim)))
-            r = rho[mine][:, None, None]
-            a, b = np.sqrt(1.0 - r), np.sqrt(1.0 + (dim - 1) * r)
-            closures = product_order(a * z + (b - a) / dim * z.sum(axis=-1, keepdims=True))
-            class_of_draw[mine] = orders.class_of[orders.index_of_code[_codes(closures)]]
-    counts = np.bincount(class_of_draw, minlength=orders.n_classes)
-    return Prior(class_of_draw, rho, dims.astype(float), counts / n_draws)
-
-
-def _blocks(indices: NDArray[np.int64], size: int) -> Iterator[NDArray[np.int64]]:
-    for start in range(0, len(indices), size):
-        yield indices[start : start + size]
-
-
-def _prior_se(residuals: NDArray[np.float64]) -> float:
-    """Standard error of a mean of independent simulated draws."""
-    return float(residuals.std(ddof=1) / np.sqrt(len(residuals)))
-
-
 def _count_kinds(
     traces: Traces, orders: AllOrders
 ) -> tuple[NDArray[np.float64], tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
@@ -393,17 +327,3 @@ def _nodes(  # type: ignore[no-untyped-def]
     slope = value if forward is np.log else value * (1.0 - value)
     log_weight = prior.logpdf(value) + np.log(slope)
     return value, log_weight - np.logaddexp.reduce(log_weight)
-
-
-def _draw_rho_and_dim(
-    exact: ExactPosterior, chosen: NDArray[np.int64], generator: np.random.Generator
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Given an order, rho and dim are those of a simulated draw of its class."""
-    classes = exact.orders.class_of[chosen]
-    by_class = np.argsort(exact.prior.class_of_draw, kind="stable")
-    boundaries = np.searchsorted(
-        exact.prior.class_of_draw[by_class], np.arange(exact.orders.n_classes + 1)
-    )
-    low, high = boundaries[classes], boundaries[classes + 1]
-    pick = by_class[generator.integers(low, high)]
-    return exact.prior.rho[pick], exact.prior.dim[pick]

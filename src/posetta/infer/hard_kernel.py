@@ -10,7 +10,8 @@ S_t(a) the successors at positions >= t. So a row is described by
 
 and a change of some relations of item i touches only the profiles t -> weight of i and of the
 partners whose relation changed, in the rows that hold i: subtract the old profiles from W, add the
-new ones. Everything else stands.
+new ones. Everything else stands. At noise 0 the profiles are constants on intervals, and
+`hard_clean` does the same faster.
 
 A proposal costs O(items) to see what changes. If no relation changes there is no likelihood to
 compute; at noise 0 a new relation that some trace contradicts is rejected at once.
@@ -18,12 +19,14 @@ compute; at noise 0 a new relation that some trace contradicts is rejected at on
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from posetta.infer.hard_clean import change_clean, count_relations, evaluate_clean
+from posetta.infer.hard_state import Chain, Fixed, Rows, Work
 from posetta.model.vector_math import log
 
 # Kinds of moves, the rows of `Chain.moves` (proposed, accepted).
@@ -33,58 +36,6 @@ COORDINATE, REDRAW, ROW, SWAP, RHO, BETA, NOISE, BIRTH, DEATH = range(len(MOVES)
 # Random-walk steps, in units of the latent's prior sd of 1: from within a gap to across the order.
 _STEPS = np.array([0.03, 0.1, 0.3, 1.0])
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
-
-
-class Rows(NamedTuple):
-    """The traces, as the kernel reads them."""
-
-    members: NDArray[np.uint32]
-    offsets: NDArray[np.int64]
-    n_listed: NDArray[np.int64]
-    counts: NDArray[np.float64]
-    first_step: NDArray[np.int64]
-    """Where the steps of a row start in W and own."""
-    position: NDArray[np.int32]
-    """(row, item): position in the row, -1 where the row does not hold the item."""
-    rows_of: NDArray[np.int64]
-    """Rows that hold each item, items one after another."""
-    rows_of_start: NDArray[np.int64]
-    contradicted: NDArray[np.bool_]
-    """[i, j]: some trace shows j before i, so i before j is impossible at noise 0."""
-
-
-class Fixed(NamedTuple):
-    """What the model fixes and the priors of the rest."""
-
-    infer_rho: bool
-    infer_beta: bool
-    infer_noise: bool
-    rho_prior: tuple[float, float]
-    beta_prior: tuple[float, float]
-    noise_prior: tuple[float, float]
-    dim_log_prior: NDArray[np.float64]
-    """log Pr(dim = 1), ...; empty when the dimension is fixed."""
-
-
-class Chain(NamedTuple):
-    """The state of one chain; arrays are updated in place."""
-
-    latent: NDArray[np.float64]
-    """(item, largest dim): the first `dim` columns are in use."""
-    greater: NDArray[np.int32]
-    """(i, j): number of columns in which u_i > u_j."""
-    closure: NDArray[np.bool_]
-    scalars: NDArray[np.float64]
-    """rho, beta, noise, dim."""
-    power: NDArray[np.float64]
-    """(1 + s)^beta for s = 0 .. items - 1."""
-    W: NDArray[np.float64]
-    own: NDArray[np.float64]
-    row_value: NDArray[np.float64]
-    """Log probability of one copy of each row."""
-    steps: NDArray[np.float64]
-    """Adapted random-walk steps of log beta and logit noise."""
-    moves: NDArray[np.int64]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -122,21 +73,11 @@ def _add_profile(
 def _row_value(
     rows: Rows, r: int, W: NDArray[np.float64], own: NDArray[np.float64], noise: float
 ) -> float:
-    """Return sum_t log p_t of one copy of a row; -inf if a step is impossible."""
+    """Return sum_t log p_t of one copy of a row, with noise."""
     base = rows.first_step[r]
     listed = rows.n_listed[r]
     size = rows.offsets[r + 1] - rows.offsets[r]
     W_row, own_row = W[base : base + listed], own[base : base + listed]
-    if noise <= 0.0:
-        least = 1.0
-        for t in range(len(own_row)):
-            least = min(least, own_row[t])
-        if least <= 0.0:
-            return -np.inf
-        total = 0.0
-        for t in range(len(W_row)):
-            total += log(own_row[t] / W_row[t])
-        return total
     total = 0.0
     for t in range(len(W_row)):
         total += log((1.0 - noise) * own_row[t] / W_row[t] + noise / (size - t))
@@ -149,11 +90,22 @@ def evaluate(
     closure: NDArray[np.bool_],
     power: NDArray[np.float64],
     noise: float,
-    W: NDArray[np.float64],
-    own: NDArray[np.float64],
-    row_value: NDArray[np.float64],
+    state: Any,
 ) -> float:
-    """Fill W, own and the row values from scratch; return the count-weighted log-likelihood."""
+    """Fill the likelihood of a `Chain` or a `Work` from scratch; return its weighted total."""
+    if noise <= 0.0:
+        count_relations(rows, closure, state.n_after, state.last_before)
+        return evaluate_clean(
+            rows,
+            power,
+            state.n_after,
+            state.last_before,
+            state.W,
+            state.own,
+            state.step_value,
+            state.row_value,
+        )
+    W, own, row_value = state.W, state.own, state.row_value
     W[:] = 0.0
     total = 0.0
     for r in range(len(rows.counts)):
@@ -175,22 +127,17 @@ def _row_log_prior(square: float, total: float, dim: int, rho: float) -> float:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _change(
+def _change_noisy(
     rows: Rows,
     chain: Chain,
     i: int,
-    partners: NDArray[np.int64],
     n_partners: int,
     log_ratio: float,
     uniform: float,
     work: Work,
 ) -> bool:
-    """Flip the relations of item i with its partners and accept or reject by the likelihood.
-
-    ``work.after[j]`` and ``work.before[j]`` hold the proposed "i before j" and "j before i".
-    ``log_ratio`` is the log prior and proposal ratio.
-    """
-    closure, power = chain.closure, chain.power
+    """Do as `change_clean` does, for traces that may break the order."""
+    closure, power, partners = chain.closure, chain.power, work.partners
     noise = chain.scalars[2]
     n_rows = 0
     # Take the old profiles out of a copy of W.
@@ -247,23 +194,20 @@ def _change(
     return False
 
 
-class Work(NamedTuple):
-    """Scratch of one chain."""
-
-    W: NDArray[np.float64]
-    own: NDArray[np.float64]
-    row_value: NDArray[np.float64]
-    rows: NDArray[np.int64]
-    partners: NDArray[np.int64]
-    after: NDArray[np.bool_]
-    before: NDArray[np.bool_]
-    was_after: NDArray[np.bool_]
-    was_before: NDArray[np.bool_]
-    greater: NDArray[np.int32]
-    proposal: NDArray[np.float64]
-    latent: NDArray[np.float64]
-    closure: NDArray[np.bool_]
-    power: NDArray[np.float64]
+@njit(cache=True, nogil=True, error_model="numpy")
+def _change(
+    rows: Rows,
+    chain: Chain,
+    i: int,
+    n_partners: int,
+    log_ratio: float,
+    uniform: float,
+    work: Work,
+) -> bool:
+    """Flip relations of item i and accept or reject, with the engine that the noise asks for."""
+    if chain.scalars[2] <= 0.0:
+        return change_clean(rows, chain, i, n_partners, log_ratio, uniform, work)
+    return _change_noisy(rows, chain, i, n_partners, log_ratio, uniform, work)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -310,7 +254,7 @@ def _move_item(
     if n_partners == 0:
         accepted = np.log(uniform) < log_ratio
     else:
-        accepted = _change(rows, chain, i, work.partners, n_partners, log_ratio, uniform, work)
+        accepted = _change(rows, chain, i, n_partners, log_ratio, uniform, work)
     if accepted:
         for k in range(first, last):
             chain.latent[i, k] = work.proposal[k]
@@ -412,7 +356,7 @@ def _swap_move(rows: Rows, chain: Chain, work: Work, generator: Any) -> None:
         work.partners[0] = j
         work.after[j], work.before[j] = after, before
         work.was_after[0], work.was_before[0] = chain.closure[i, j], chain.closure[j, i]
-        accepted = _change(rows, chain, i, work.partners, 1, log_ratio, uniform, work)
+        accepted = _change(rows, chain, i, 1, log_ratio, uniform, work)
     else:
         accepted = np.log(uniform) < log_ratio
     if accepted:
@@ -477,7 +421,10 @@ def _weighted(rows: Rows, row_value: NDArray[np.float64]) -> float:
 def _keep_work(chain: Chain, work: Work) -> None:
     chain.W[:] = work.W
     chain.own[:] = work.own
+    chain.step_value[:] = work.step_value
     chain.row_value[:] = work.row_value
+    chain.n_after[:, :] = work.n_after
+    chain.last_before[:, :] = work.last_before
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -497,7 +444,7 @@ def _beta_move(
     accept = 0.0
     if new < 100.0:  # (1 + s)^beta must stay in range; the prior puts e^-97 beyond
         _fill_power(new, work.power)
-        there = evaluate(rows, chain.closure, work.power, noise, work.W, work.own, work.row_value)
+        there = evaluate(rows, chain.closure, work.power, noise, work)
         here = _weighted(rows, chain.row_value)
         log_ratio = there - here + a * np.log(new / beta) - b * (new - beta)
         accept = min(1.0, np.exp(min(log_ratio, 0.0)))
@@ -568,7 +515,7 @@ def _dim_move(rows: Rows, chain: Chain, work: Work, fixed: Fixed, generator: Any
             work.closure[i, j] = count == new_dim
             if noise <= 0.0 and work.closure[i, j] and rows.contradicted[i, j]:
                 return
-    there = evaluate(rows, work.closure, chain.power, noise, work.W, work.own, work.row_value)
+    there = evaluate(rows, work.closure, chain.power, noise, work)
     log_ratio = there - _weighted(rows, chain.row_value)
     log_ratio += fixed.dim_log_prior[new_dim - 1] - fixed.dim_log_prior[dim - 1]
     log_ratio += np.log(chance_back / chance_there)
@@ -631,6 +578,4 @@ def _sweep(
     if len(fixed.dim_log_prior) > 0:
         _dim_move(rows, chain, work, fixed, generator)
     # Sums and differences drift by rounding: start every sweep from exact values.
-    evaluate(
-        rows, chain.closure, chain.power, chain.scalars[2], chain.W, chain.own, chain.row_value
-    )
+    evaluate(rows, chain.closure, chain.power, chain.scalars[2], chain)

@@ -16,6 +16,7 @@ from posetta.data import Traces
 from posetta.data.evidence import PairEvidence
 from posetta.errors import SettingError
 from posetta.infer import hard_kernel as kernel
+from posetta.infer import hard_state as state
 from posetta.infer.hard_start import start_latent
 from posetta.infer.methods import HardMCMC
 from posetta.infer.progress import Report
@@ -33,7 +34,7 @@ class ChainRun:
     """One chain: its state, its own random stream, and the draws kept so far."""
 
     def __init__(
-        self, traces: Traces, rows: kernel.Rows, model: Model, settings: HardMCMC, seed: int, c: int
+        self, traces: Traces, rows: state.Rows, model: Model, settings: HardMCMC, seed: int, c: int
     ) -> None:
         n = traces.n_items
         self.generator = child(seed, "hard", c)
@@ -45,7 +46,7 @@ class ChainRun:
         dim = int(scalars[3])
         latent = np.zeros((n, largest))
         latent[:, :dim] = start_latent(traces, dim, scalars[2] > 0.0, c, self.generator)
-        self.chain = kernel.Chain(
+        self.chain = state.Chain(
             latent=latent,
             greater=np.zeros((n, n), dtype=np.int32),
             closure=np.zeros((n, n), dtype=bool),
@@ -53,14 +54,21 @@ class ChainRun:
             power=np.exp(scalars[1] * np.log1p(np.arange(n))),
             W=np.zeros(n_steps),
             own=np.zeros(n_steps),
+            step_value=np.zeros(n_steps),
             row_value=np.zeros(n_rows),
+            n_after=np.zeros((n_rows, n), dtype=np.int32),
+            last_before=np.zeros((n_rows, n), dtype=np.int32),
             steps=np.array([0.5, 0.5]),
             moves=np.zeros((len(kernel.MOVES), 2), dtype=np.int64),
         )
-        self.work = kernel.Work(
+        self.work = state.Work(
             W=np.zeros(n_steps),
             own=np.zeros(n_steps),
+            step_value=np.zeros(n_steps),
             row_value=np.zeros(n_rows),
+            n_after=np.zeros((n_rows, n), dtype=np.int32),
+            last_before=np.zeros((n_rows, n), dtype=np.int32),
+            span=np.zeros((n_rows, 2), dtype=np.int64),
             rows=np.zeros(n_rows, dtype=np.int64),
             partners=np.zeros(n, dtype=np.int64),
             after=np.zeros(n, dtype=bool),
@@ -74,10 +82,7 @@ class ChainRun:
             power=np.zeros(n),
         )
         kernel.count_greater(self.chain)
-        state = self.chain
-        kernel.evaluate(
-            rows, state.closure, state.power, scalars[2], state.W, state.own, state.row_value
-        )
+        kernel.evaluate(rows, self.chain.closure, self.chain.power, scalars[2], self.chain)
         draws = settings.draws
         self.moves_in_warmup = self.chain.moves.copy()
         self.n_kept = 0
@@ -116,13 +121,13 @@ class ChainRun:
 
     def keep(self) -> None:
         """Store the present state as a draw."""
-        s, state = self.n_kept, self.chain
-        dim = int(state.scalars[3])
-        self.bits[s] = np.packbits(state.closure, axis=-1)
-        self.latents[s, :, :dim] = state.latent[:, :dim]
-        self.scalars[s] = state.scalars
-        self.row_values[s] = state.row_value
-        self.log_posterior[s] = float(state.row_value @ self.rows.counts) + self._log_prior()
+        s, chain = self.n_kept, self.chain
+        dim = int(chain.scalars[3])
+        self.bits[s] = np.packbits(chain.closure, axis=-1)
+        self.latents[s, :, :dim] = chain.latent[:, :dim]
+        self.scalars[s] = chain.scalars
+        self.row_values[s] = chain.row_value
+        self.log_posterior[s] = float(chain.row_value @ self.rows.counts) + self._log_prior()
         self.n_kept += 1
 
     def _log_prior(self) -> float:
@@ -208,9 +213,9 @@ def _check(traces: Traces, model: Model) -> None:
         raise SettingError(f"beta={model.beta} is too large for {traces.n_items} items.")
 
 
-def _fixed(model: Model, n: int) -> kernel.Fixed:
+def _fixed(model: Model, n: int) -> state.Fixed:
     random_dim = model.dim == "random"
-    return kernel.Fixed(
+    return state.Fixed(
         infer_rho=model.rho is None,
         infer_beta=model.beta is None,
         infer_noise=model.noise is None,
@@ -221,14 +226,14 @@ def _fixed(model: Model, n: int) -> kernel.Fixed:
     )
 
 
-def _rows(traces: Traces) -> kernel.Rows:
+def _rows(traces: Traces) -> state.Rows:
     members, offsets, n_listed, counts = traces.arrays
     position = np.full((traces.n_unique, traces.n_items), -1, dtype=np.int32)
     for r in range(traces.n_unique):
         position[r, traces.choice_set(r)] = np.arange(offsets[r + 1] - offsets[r])
     holding = [np.flatnonzero(position[:, i] >= 0) for i in range(traces.n_items)]
     before = PairEvidence.of(traces).before
-    return kernel.Rows(
+    return state.Rows(
         members=members,
         offsets=offsets,
         n_listed=n_listed,
@@ -244,7 +249,7 @@ def _rows(traces: Traces) -> kernel.Rows:
 
 
 def _warm_up_the_compiler(
-    traces: Traces, rows: kernel.Rows, model: Model, settings: HardMCMC
+    traces: Traces, rows: state.Rows, model: Model, settings: HardMCMC
 ) -> None:
     """Compile (or load) the kernel on a throw-away chain, so that its time is reported apart."""
     ChainRun(traces, rows, model, settings, 0, settings.chains).sweep(0, 1)
