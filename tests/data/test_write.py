@@ -90,3 +90,15 @@ def test_whoever_reads_the_old_file_can_go_on(traces, tmp_path):
 def test_a_folder_that_does_not_exist_is_named(traces, tmp_path):
     with pytest.raises(InputError, match=r"nowhere.*cannot be written"):
         write_traces(traces, tmp_path / "nowhere" / "x.jsonl")
+
+
+def test_what_is_no_file_is_refused_and_a_link_is_followed(traces, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "inner").mkdir()
+    for place in (".", "inner"):
+        with pytest.raises(InputError, match="cannot be written"):
+            write_traces(traces, place)
+    (tmp_path / "link.jsonl").symlink_to("inner/real.jsonl")
+    write_traces(traces, "link.jsonl")
+    assert (tmp_path / "link.jsonl").is_symlink()
+    assert [path.name for path in (tmp_path / "inner").iterdir()] == ["real.jsonl"]

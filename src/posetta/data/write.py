@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from posetta.data.place import place
+from posetta.atomic import atomic_text
 from posetta.data.traces import Traces
-from posetta.errors import InputError
 
 
 def write_traces(traces: Traces, path: str | os.PathLike[str]) -> None:
@@ -19,18 +17,8 @@ def write_traces(traces: Traces, path: str | os.PathLike[str]) -> None:
     An existing file is replaced only when the new one is complete. Items that no trace holds are
     not in the file: pass ``items=traces.items`` to `read_traces` to get the same universe back.
     """
-    target = Path(path)
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
-    try:
-        with partial.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(json.dumps(row, allow_nan=False) + "\n" for row in _rows(traces))
-        partial.replace(target)
-    except OSError as error:
-        raise InputError(
-            f"{place(str(target))}cannot be written ({error.strerror}). Check the folder."
-        ) from None
-    finally:
-        partial.unlink(missing_ok=True)
+    with atomic_text(path) as file:
+        file.writelines(json.dumps(row, allow_nan=False) + "\n" for row in _rows(traces))
 
 
 def _rows(traces: Traces) -> Iterator[dict[str, Any]]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from posetta.atomic import atomic_text
 from posetta.errors import InputError
 from posetta.order.poset import Poset
 
@@ -47,20 +48,12 @@ def write_order(poset: Poset, path: str | os.PathLike[str]) -> None:
 
     The file appears whole or not at all: it is written beside its place and then moved there.
     """
-    target = Path(path)
-    text = (
-        f'{{\n"items": {_json(poset.items)},\n'
-        f'"covers": [{_json_lines(poset.cover_pairs)}],\n'
-        f'"closure": [{_json_lines(poset.closure_pairs)}]\n}}\n'
-    )
-    unfinished = target.parent / f".{target.name}.{os.getpid()}.tmp"
-    try:
-        unfinished.write_text(text, encoding="utf-8")
-        unfinished.replace(target)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}.") from error
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with atomic_text(path) as file:
+        file.write(
+            f'{{\n"items": {_json(poset.items)},\n'
+            f'"covers": [{_json_lines(poset.cover_pairs)}],\n'
+            f'"closure": [{_json_lines(poset.closure_pairs)}]\n}}\n'
+        )
 
 
 def to_networkx(poset: Poset, *, closure: bool = False) -> networkx.DiGraph[Any]:
