@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.posterior.examples import TRAIN, three_draws
+from tests.posterior.examples import TRAIN, hard_posterior, three_draws
 
 from posetta import InputError, Traces, fit
 from posetta.evaluate import closure_mae
@@ -15,7 +15,8 @@ from posetta.order import Poset
 
 def with_precedence(items, precedence):
     traces = Traces.from_lists([], items=items)
-    return replace(three_draws(), items=tuple(items), precedence=precedence, traces=traces)
+    posterior = hard_posterior([np.zeros((len(items), len(items)))], [1.0], [0.0], traces)
+    return replace(posterior, precedence=precedence)
 
 
 def test_by_hand():

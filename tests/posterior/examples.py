@@ -69,7 +69,7 @@ def _posterior(traces, draws, precedence, **changes):
 
 
 def _chained(values, n_chains):
-    return values.reshape(n_chains, -1, *values.shape[1:])
+    return values.reshape(n_chains, len(values) // n_chains, *values.shape[1:])
 
 
 # Three draws on three items: a before b and c; a before b before c; nothing.

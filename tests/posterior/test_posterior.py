@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,8 +11,10 @@ from hypothesis import strategies as st
 from tests.posterior.examples import CHAIN, FORK, FREE, TRAIN, hard_posterior, three_draws
 
 from posetta.errors import InputError
-from posetta.order import Poset
+from posetta.model.latent import product_order
+from posetta.order import Poset, transitive_closure
 from posetta.posterior import Draws
+from posetta.posterior.check import all_orders
 
 quick = settings(derandomize=True, deadline=None, max_examples=60)
 
@@ -124,3 +128,93 @@ def test_datatree_names_what_the_contract_names():
 def test_repr_says_how_many_draws():
     assert "3x1 draws" in repr(three_draws(n_chains=3))
     assert "one order" in repr(hard_posterior([FREE], [1.0], [0.0], TRAIN, is_point=True))
+
+
+# -- what a posterior cannot be --------------------------------------------------------------------
+
+
+def altered(place, value):
+    precedence = three_draws().precedence.copy()
+    precedence[place] = value
+    return precedence
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"precedence": np.zeros((2, 2))}, r"precedence has the shape \(2, 2\); it needs \(3, 3\)"),
+        ({"precedence": np.zeros(9)}, "precedence has the shape"),
+        ({"precedence": altered((0, 1), 1.1)}, "no probabilities"),
+        ({"precedence": altered((0, 1), -0.1)}, "no probabilities"),
+        ({"precedence": altered((0, 1), np.nan)}, "no probabilities"),
+        ({"precedence": altered((1, 1), 0.5)}, "diagonal of precedence must be 0"),
+        ({"items": ("a", "b")}, "items of a posterior must be those of its traces"),
+        ({"items": ("b", "a", "c")}, "items of a posterior must be those of its traces"),
+        ({"status": "fine"}, "status='fine' is unknown"),
+    ],
+)
+def test_a_posterior_checks_itself(changes, message):
+    with pytest.raises(ValueError, match=message):
+        replace(three_draws(), **changes)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("closure_bits", np.zeros((1, 3, 2, 1), np.uint8)),
+        ("closure_bits", np.zeros((1, 3, 3, 2), np.uint8)),
+        ("closure_bits", np.zeros((1, 2, 3, 1), np.uint8)),
+        ("closure_bits", np.zeros((1, 0, 3, 1), np.uint8)),
+        ("closure_bits", np.zeros((1, 3, 3, 1), bool)),
+        ("log_likelihood", np.zeros((1, 3, 5))),
+        ("log_likelihood", np.zeros((3, 2))),
+        ("scalars", {"beta": np.zeros(3)}),
+        ("latent", np.zeros((1, 3, 2, 4))),
+        ("latent", np.zeros((1, 3, 3))),
+    ],
+)
+def test_draws_fit_the_items_and_the_traces(name, value):
+    posterior = three_draws()
+    with pytest.raises(InputError, match=r"has the shape|there are no draws|needs uint8"):
+        replace(posterior, draws=replace(posterior.draws, **{name: value}))
+
+
+def test_a_rounding_error_above_one_is_one():
+    posterior = replace(three_draws(), precedence=altered((0, 1), np.nextafter(1.0, 2.0)))
+    assert posterior.probability("a", "b") == 1.0
+
+
+def test_the_arrays_are_read_only():
+    latent, mine = np.zeros((1, 3, 3, 2)), three_draws().precedence.copy()
+    posterior = replace(three_draws(), precedence=mine)
+    draws = replace(posterior.draws, latent=latent)
+    held = [posterior.precedence, draws.closure_bits, draws.log_likelihood, draws.latent]
+    for array in (*held, *draws.scalars.values()):
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
+    latent[...] = mine[...] = 1.0  # the caller's own arrays stay the caller's
+
+
+@quick
+@given(stacks())
+def test_orders_among_relations(closures):
+    n_items = closures.shape[-1]
+    expected = all(
+        not c.diagonal().any() and np.array_equal(c, transitive_closure(c))
+        for c in closures.reshape(-1, n_items, n_items)
+    )
+    assert all_orders(Draws.pack(closures), n_items) == expected
+
+
+@pytest.mark.parametrize("n_items", [1, 8, 9, 64, 65, 130])
+def test_one_pair_too_few_is_seen_in_any_block(n_items, monkeypatch):
+    monkeypatch.setattr("posetta.posterior.check._BLOCK_BYTES", 3 * n_items * 24)
+    latent = np.random.default_rng(n_items).standard_normal((2, 10, n_items, 2))
+    closures = product_order(latent.reshape(-1, n_items, 2)).reshape(2, 10, n_items, n_items)
+    assert all_orders(Draws.pack(closures), n_items)
+    if n_items > 8:
+        closure = closures[1, 8]
+        # A pair that is implied by two others: leaving it out breaks the order.
+        i, j = np.argwhere(closure & ((closure.astype(int) @ closure) > 0))[-1]
+        closure[i, j] = False
+        assert not all_orders(Draws.pack(closures), n_items)

@@ -7,15 +7,19 @@ import subprocess
 import sys
 from dataclasses import fields, replace
 
+import h5py
 import numpy as np
 import pytest
+import xarray
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.posterior.examples import TRAIN, relaxed_posterior, three_draws
+from tests.posterior.examples import TRAIN, hard_posterior, relaxed_posterior, three_draws
 from tests.strategies import hostile_labels
 
 from posetta import Exact, InputError, Model, Traces, fit, load, read_traces, save
-from posetta.posterior.io import DRAWS_FILE, SUMMARY_FILE
+from posetta.model.latent import product_order
+from posetta.posterior.io import DRAWS_FILE, SUMMARY_FILE, summary
+from posetta.posterior.tree import _chunks
 
 
 def assert_same(one, two):
@@ -160,6 +164,7 @@ def test_result_json_holds_what_the_contract_lists(tmp_path):
         "n_unique": 2,
         "n_items": 3,
         "max_length": 3,
+        "read": {"files": [], "format": "", "detected": "", "notes": {}},
     }
     assert head["seconds"].keys() == {"compile", "run"}
     assert head["items"] == ["a", "b", "c"]
@@ -232,7 +237,7 @@ def test_a_folder_that_cannot_be_made(tmp_path):
 
 
 def test_a_failing_save_leaves_nothing_behind(tmp_path):
-    # JSON knows no sets: the summary fails after the draws were written.
+    # JSON knows no sets.
     broken = three_draws(diagnostics={"elbo": {1.0}})
     with pytest.raises(TypeError, match="JSON"):
         save(broken, tmp_path / "out")
@@ -244,9 +249,77 @@ def test_a_failing_save_leaves_nothing_behind(tmp_path):
     assert listing(tmp_path) == ["out"]
 
 
-def test_an_infinite_diagnostic_is_null_in_the_summary(tmp_path):
-    save(three_draws(diagnostics={"elbo": float("-inf")}), tmp_path / "out")
-    assert load(tmp_path / "out").diagnostics == {"elbo": None}
+def test_what_json_has_no_number_for_is_null_at_any_depth(tmp_path):
+    nan, inf = float("nan"), float("inf")
+    posterior = three_draws(
+        diagnostics={
+            "elbo": -inf,
+            "ess": {"rho": nan, "beta": np.float64(3.5), "of": {"chain": [1.0, inf]}},
+            "steps": np.array([[0.5, nan]], dtype=np.float32),
+        },
+        settings={"max_seconds": inf, "draws": np.int64(3)},
+        seconds={"compile": nan, "run": np.float32(1.5)},
+    )
+    found = load(save(posterior, tmp_path / "out"))
+    assert found.diagnostics == {
+        "elbo": None,
+        "ess": {"rho": None, "beta": 3.5, "of": {"chain": [1.0, None]}},
+        "steps": [[0.5, None]],
+    }
+    assert found.settings == {"max_seconds": None, "draws": 3}
+    assert found.seconds == {"compile": None, "run": 1.5}
+    json.dumps(summary(posterior), allow_nan=False)  # what --json prints
+
+
+# -- the draws file --------------------------------------------------------------------------------
+
+
+def test_the_draws_are_never_unpacked(tmp_path, monkeypatch):
+    posterior = three_draws(n_chains=3)
+    unpackbits = np.unpackbits
+
+    def one_relation_only(bits, *arguments, **more):
+        assert bits.ndim == 2, "several draws at once"
+        return unpackbits(bits, *arguments, **more)
+
+    monkeypatch.setattr(np, "unpackbits", one_relation_only)
+    found = load(save(posterior, tmp_path / "out"))
+    np.testing.assert_array_equal(found.draws.closure_bits, posterior.draws.closure_bits)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_draws_file_is_packed_compressed_and_chunked(tmp_path, dtype):
+    n, n_draws = 60, 300
+    generator = np.random.default_rng(0)
+    latent = generator.standard_normal((2 * n_draws, n, 2)).astype(dtype)
+    train = Traces.from_lists([[str(i) for i in range(n)]])
+    posterior = hard_posterior(
+        product_order(latent.astype(float)), np.ones(2 * n_draws), np.full(2 * n_draws, 0.5), train,
+        n_chains=2,
+    )  # fmt: skip
+    draws = replace(posterior.draws, latent=latent.reshape(2, n_draws, n, 2))
+    folder = save(replace(posterior, draws=draws), tmp_path / "out")
+    with h5py.File(folder / DRAWS_FILE) as file:
+        bits, latents = file["posterior/closure_bits"], file["posterior/latent"]
+        assert bits.shape == (2, n_draws, n, 8)
+        assert bits.dtype == np.uint8
+        assert "closure" not in file["posterior"]
+        for held in (bits, latents, file["log_likelihood/trace"], file["posterior/beta"]):
+            assert held.compression == "gzip"
+            assert held.chunks[0] == 1
+            assert held.chunks[2:] == held.shape[2:]
+        assert latents.dtype == dtype
+    found = load(folder).draws
+    np.testing.assert_array_equal(found.closure_bits, draws.closure_bits)
+    np.testing.assert_array_equal(found.latent, draws.latent)
+    assert found.latent.dtype == dtype
+
+
+def test_chunks_stay_small():
+    wide = xarray.DataArray(np.zeros((2, 5000, 300, 38), np.uint8))
+    assert _chunks(wide) == (1, 2**20 // (300 * 38), 300, 38)
+    wider = xarray.DataArray(np.zeros((1, 2, 2**18)))
+    assert _chunks(wider) == (1, 1, 2**18)
 
 
 # -- damaged folders -------------------------------------------------------------------------------
@@ -310,5 +383,38 @@ def test_a_result_of_a_newer_posetta(folder):
 
 def test_items_that_do_not_match_the_draws(folder):
     edit(folder, items=["a", "b"])
+    with pytest.raises(InputError, match="out is damaged and cannot be read"):
+        load(folder)
+
+
+def test_a_summary_that_disagrees_with_the_draws_file(folder):
+    precedence = three_draws().precedence
+    edit(folder, precedence=np.round(precedence, 6).tolist())
+    load(folder)
+    for wrong in (np.round(precedence, 6) + 2e-6, np.round(precedence, 6)[:2], precedence * np.nan):
+        edit(folder, precedence=[[None if v != v else v for v in row] for row in wrong.tolist()])
+        with pytest.raises(InputError, match=r"out is damaged.* disagree on the precedence\.$"):
+            load(folder)
+
+
+@pytest.mark.parametrize("draw", [0, 2])
+@pytest.mark.parametrize(
+    "closure",
+    [
+        pytest.param([[1, 1, 1], [0, 0, 0], [0, 0, 0]], id="reflexive"),
+        pytest.param([[0, 1, 0], [1, 0, 0], [0, 0, 0]], id="cyclic"),
+        pytest.param([[0, 1, 0], [0, 0, 1], [0, 0, 0]], id="not transitive"),
+    ],
+)
+def test_draws_that_are_not_orders(folder, closure, draw):
+    with h5py.File(folder / DRAWS_FILE, "r+") as file:
+        file["posterior/closure_bits"][0, draw] = np.packbits(closure, axis=-1)
+    with pytest.raises(InputError, match=r"out is damaged.* holds draws that are not orders\."):
+        load(folder)
+
+
+@pytest.mark.parametrize("changes", [{"status": "fine"}, {"data": {}}, {"warnings": None}])
+def test_other_wrong_values(folder, changes):
+    edit(folder, **changes)
     with pytest.raises(InputError, match="out is damaged and cannot be read"):
         load(folder)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from posetta.data import Traces
-from posetta.errors import InputError
+from posetta.errors import InputError, choice
 from posetta.model.model import Model
 from posetta.order import Poset
 from posetta.posterior.decode import decode
@@ -21,13 +21,15 @@ if TYPE_CHECKING:
 
 Status = Literal["ok", "approximate", "budget_reached", "unmixed", "diverged"]
 
+_ROUNDING = 1e-9
+
 
 @dataclass(frozen=True, eq=False)
 class Draws:
     """Draws of the order and of the scalars, indexed (chain, draw, ...).
 
     The closures are kept as bits: ``closure_bits[c, s, i]`` packs the row "i before ..." of draw s
-    of chain c, eight items to the byte.
+    of chain c, eight items to the byte. The arrays are read-only.
     """
 
     closure_bits: NDArray[np.uint8]
@@ -37,6 +39,13 @@ class Draws:
     """(chain, draw, unique row): log probability of ONE copy of each training row."""
     latent: NDArray[np.float64] | None = None
     """(chain, draw, item, dim), the centred U; NaN-padded when the dimension is random."""
+
+    def __post_init__(self) -> None:
+        for name in ("closure_bits", "log_likelihood", "latent"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, _read_only(getattr(self, name)))
+        scalars = {name: _read_only(values) for name, values in self.scalars.items()}
+        object.__setattr__(self, "scalars", scalars)
 
     @staticmethod
     def pack(closures: NDArray[np.bool_]) -> NDArray[np.uint8]:
@@ -52,6 +61,27 @@ class Draws:
     def n_draws(self) -> int:
         """Number of draws of each chain."""
         return self.closure_bits.shape[1]
+
+    def check_shapes(self, n_items: int, n_rows: int) -> None:
+        """Refuse arrays that do not fit each other, the items and the unique rows of traces."""
+        at_draw = self.closure_bits.shape[:2]
+        if self.closure_bits.dtype != np.uint8:
+            raise InputError(f"closure_bits holds {self.closure_bits.dtype}; it needs uint8.")
+        if 0 in at_draw:
+            raise InputError("there are no draws.")
+        expected: dict[str, tuple[NDArray[Any], tuple[int, ...]]] = {
+            "closure_bits": (self.closure_bits, (*at_draw, n_items, -(-n_items // 8))),
+            "log_likelihood": (self.log_likelihood, (*at_draw, n_rows)),
+            **{name: (values, at_draw) for name, values in self.scalars.items()},
+        }
+        if self.latent is not None:
+            expected["latent"] = (self.latent, (*at_draw, n_items, self.latent.shape[-1]))
+        for name, (array, shape) in expected.items():
+            if array.shape != shape:
+                raise InputError(
+                    f"{name} has the shape {array.shape}; {n_items} items and {n_rows} distinct "
+                    f"traces need {shape}."
+                )
 
     def closures(self, n_items: int) -> Iterator[NDArray[np.bool_]]:
         """Iterate over the closures of all chains, one draw after another."""
@@ -96,6 +126,22 @@ class Posterior:
     seconds: Mapping[str, float] = field(default_factory=dict)
     is_point: bool = False
 
+    def __post_init__(self) -> None:
+        choice(self.status, get_args(Status), "status")
+        n = len(self.items)
+        if self.items != self.traces.items:
+            raise InputError("the items of a posterior must be those of its traces, in that order.")
+        self.draws.check_shapes(n, self.traces.n_unique)
+        precedence = np.asarray(self.precedence, dtype=np.float64)
+        if precedence.shape != (n, n):
+            raise InputError(f"precedence has the shape {precedence.shape}; it needs {(n, n)}.")
+        # Sums of probabilities may pass 1 by a rounding error; NaN fails either comparison.
+        if not ((precedence >= -_ROUNDING) & (precedence <= 1.0 + _ROUNDING)).all():
+            raise InputError("precedence holds values that are no probabilities.")
+        if precedence.diagonal().any():
+            raise InputError("the diagonal of precedence must be 0: no item precedes itself.")
+        object.__setattr__(self, "precedence", _read_only(np.clip(precedence, 0.0, 1.0)))
+
     def decode(self, threshold: float = 0.5) -> Poset:
         """Return one order: pairs above ``threshold``, cycles broken at their least probable."""
         return Poset.from_closure(decode(self.precedence, threshold), self.items)
@@ -133,7 +179,7 @@ class Posterior:
 
     def to_datatree(self) -> xarray.DataTree:
         """Return the draws as a labelled tree (groups posterior, log_likelihood, ...)."""
-        from posetta.posterior.io import to_datatree
+        from posetta.posterior.tree import to_datatree
 
         return to_datatree(self)
 
@@ -146,3 +192,10 @@ class Posterior:
     def __repr__(self) -> str:
         kind = "one order" if self.is_point else f"{self.draws.n_chains}x{self.draws.n_draws} draws"
         return f"Posterior({self.method}, {len(self.items)} items, {kind}, status {self.status!r})"
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a view that cannot be written through; the caller's own array stays as it is."""
+    view = np.asarray(array).view()
+    view.flags.writeable = False
+    return view
