@@ -12,9 +12,13 @@ from tests.model import reference as ref
 
 from posetta.data import Traces
 from posetta.errors import InputError
-from posetta.infer.exact import _Grid, all_orders, exact_posterior, run
+from posetta.infer.all_orders import all_orders
+from posetta.infer.column_rankings import class_probabilities, ranking_probabilities
+from posetta.infer.exact import _Grid, exact_posterior, run
+from posetta.infer.exact_prior import _simulate_factors, _simulate_latents
 from posetta.infer.methods import Exact
 from posetta.model import Model, hard_log_likelihood
+from posetta.rng import child
 
 ITEMS = list("abcde")
 
@@ -118,6 +122,104 @@ def test_fixed_rho_and_dim_are_returned_as_they_are():
     assert exact.means["dim"] == pytest.approx(2.0, abs=1e-12)
     assert exact.means["beta"] == pytest.approx(0.5, abs=1e-12)
     assert exact.means["noise"] == 0.0
+
+
+def class_at(orders, n_pairs):
+    """Return the class of the chain (all pairs) or of the antichain (none)."""
+    return orders.class_of[np.argmax(orders.closures.sum(axis=(1, 2)) == n_pairs)]
+
+
+@pytest.mark.parametrize("n_items", [3, 4, 5])
+@pytest.mark.parametrize("dim", [2, 4, 6, 8])
+def test_rare_classes_have_their_analytic_prior(n_items, dim):
+    # At rho = 0 the columns are independent uniform rankings.
+    model = Model(dim=dim, rho=0.0)
+    exact = exact_posterior(no_traces(n_items), model, prior_draws=20_000, seed=4)
+    prior, orders = exact.prior, exact.orders
+    chain = class_at(orders, n_items * (n_items - 1) // 2)
+    equal = math.factorial(n_items) ** (1.0 - dim)  # all columns rank alike
+    indicator = np.arange(orders.n_classes) == chain
+    error = prior.se(indicator - prior.class_probability[chain])
+    assert abs(prior.class_probability[chain] - equal) <= 5 * error + 1e-5 * equal
+    assert prior.class_effective.min() > 100
+    if dim == 2:  # the second column is the first, backwards
+        antichain = class_at(orders, 0)
+        indicator = np.arange(orders.n_classes) == antichain
+        error = prior.se(indicator - prior.class_probability[antichain])
+        assert abs(prior.class_probability[antichain] - equal) <= 5 * error + 1e-5 * equal
+    if n_items == 3 and dim <= 4:
+        table = permutation_prior(3, dim)
+        expected = [table.get(c.tobytes(), 0.0) for c in orders.closures]
+        difference = np.abs(exact.probability - expected)
+        assert np.all(difference <= 5 * np.sqrt(np.array(expected) / 20_000))
+
+
+def test_rankings_of_normals():
+    means = np.array([[0.0, 0.5, 1.3, -2.0, 3.0], [0.1, 0.0, 40.0, 0.3, -1.0]])
+    found = ranking_probabilities(means)
+    values = means[:, None] + np.random.default_rng(3).standard_normal((2, 400_000, 5))
+    rankings = np.argsort(-values, axis=2) @ 10 ** np.arange(5)
+    for k, ranking in enumerate(permutations(range(5))):
+        share = (rankings == ranking @ 10 ** np.arange(5)).mean(axis=1)
+        # 240 comparisons of shares, each with its binomial error.
+        assert np.all(np.abs(share - found[:, k]) <= 5 * np.sqrt(found[:, k] / 400_000) + 1e-5)
+    # Two normals: Pr(x_0 > x_1) has a closed form, far into the tail.
+    two = ranking_probabilities(np.array([[0.0, 6.0]]))[0, 0]
+    assert two == pytest.approx(stats.norm.sf(6.0 / np.sqrt(2)), rel=1e-4)
+
+
+@pytest.mark.parametrize(("dim", "rho"), [(2, 0.6), (4, None), (6, 0.9), ("random", None)])
+def test_both_simulations_of_the_prior_agree(dim, rho):
+    orders, model = all_orders(4), Model(dim=dim, rho=rho)
+    latents = _simulate_latents(orders, 4, model, 200_000, child(1, "latents"))
+    factors = _simulate_factors(orders, 4, model, 10_000, child(1, "factors"))
+    for label in range(orders.n_classes):
+        indicator = (np.arange(orders.n_classes) == label).astype(float)
+        one, two = latents.per_draw(indicator), factors.per_draw(indicator)
+        error = np.sqrt(one.var() / len(one) + two.var() / len(two))
+        assert abs(one.mean() - two.mean()) <= 5 * error + 1e-12
+        for name in ("rho", "dim"):  # given the class
+            residual = [
+                weight * (getattr(part, name) - getattr(latents, name).mean())
+                for weight, part in ((one, latents), (two, factors))
+            ]
+            error = np.sqrt(sum(r.var() / len(r) for r in residual))
+            assert abs(residual[0].mean() - residual[1].mean()) <= 5 * error + 1e-12
+
+
+def test_class_probabilities_of_one_ranking_are_those_of_the_chain():
+    for n_items in (1, 2, 3, 5):
+        orders = all_orders(n_items)
+        rankings = np.full((1, math.factorial(n_items)), 1.0 / math.factorial(n_items))
+        found = class_probabilities(n_items, 1, rankings)[0]
+        assert found.sum() == pytest.approx(1.0)
+        assert found[class_at(orders, n_items * (n_items - 1) // 2)] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("dim", [4, 8])
+def test_traces_of_a_rare_order_find_it(dim):
+    # Thirty times the same trace: the chain, although the prior makes it once in 1e15 at dim 8.
+    traces = Traces.from_lists([ITEMS], counts=[30])
+    model = Model(dim=dim, rho=0.0)
+    posterior = run(traces, model, Exact(draws=100, prior_draws=20_000), 1)
+    assert posterior.status == "ok"
+    assert posterior.warnings == ()
+    # Against the best other order (one pair free), the chain has prior odds of at least
+    # 2^-dim and a likelihood ratio of 2^30.
+    assert posterior.precedence[np.triu_indices(5, k=1)].min() > 0.99
+
+
+def test_an_answer_that_rests_on_few_draws_says_so():
+    # Opposite traces of all five items: hardly ever possible when the columns nearly agree.
+    traces = Traces.from_lists([ITEMS, ITEMS[::-1]], counts=[5, 5])
+    model = Model(dim=2, rho=0.9999)
+    posterior = run(traces, model, Exact(draws=50, prior_draws=1000), 1)
+    assert posterior.status == "unmixed"
+    assert "raise prior_draws" in posterior.warnings[0]
+    assert posterior.diagnostics["thin_share"] > 0.01
+    common = run(traces, Model(dim=2, rho=0.0), Exact(draws=50, prior_draws=1000), 1)
+    assert (common.status, common.warnings) == ("ok", ())
+    assert common.diagnostics["thin_share"] == 0.0
 
 
 # -- the likelihood at every node ------------------------------------------------------------------

@@ -2,9 +2,9 @@
 
     p(h | data) ∝ p(h) ∫∫ p(data | h, beta, noise) p(beta) p(noise) d beta d noise
 
-The prior p(h) of the latent product order has no closed form. It is estimated from simulated
-latents, pooled over relabelling: orders that differ only by names share one weight (16 classes on
-four items, 63 on five). That estimate is the only Monte Carlo in here; its standard error is
+The prior p(h) of the latent product order has no closed form. It is simulated, pooled over
+relabelling: orders that differ only by names share one weight (16 classes on four items, 63 on
+five; see `exact_prior`). That estimate is the only Monte Carlo in here; its standard error is
 carried through to every probability by the delta method. The integrals are trapezoid sums on
 log beta and logit noise, which converge geometrically for such smooth, decaying integrands.
 
