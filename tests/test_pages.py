@@ -13,7 +13,7 @@ import posetta
 
 ROOT = Path(__file__).resolve().parents[1]
 FENCED = re.DOTALL | re.MULTILINE
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -8,6 +8,7 @@ import typer
 
 from posetta.cli import options
 from posetta.cli.data import read
+from posetta.cli.demo import COMPILES
 
 if TYPE_CHECKING:
     from posetta.infer.methods import Settings
@@ -69,7 +70,7 @@ def fit(
     import numpy as np
 
     from posetta.cli.show import console, show_posterior, show_report
-    from posetta.infer import choose_method
+    from posetta.infer import METHODS, choose_method
     from posetta.infer import fit as run_fit
     from posetta.model.model import Model
     from posetta.posterior.decode import decode
@@ -110,6 +111,8 @@ def fit(
         if talk:
             screen.print(f"Method auto chose {method} for {traces.n_items} items.")
     settings = _settings(method, given)
+    if talk and METHODS[method].reports:
+        screen.print(COMPILES)
     posterior = run_fit(traces, method=settings, model=model, seed=seed, progress=talk)
     if out is not None:
         save(posterior, out, threshold=threshold, overwrite=force)
