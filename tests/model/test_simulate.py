@@ -14,6 +14,7 @@ from tests.strategies import posets
 
 from posetta import Poset, SettingError, read_order, simulate
 from posetta.evaluate import ip_cov
+from posetta.model import coverage
 from posetta.model.simulate import draw_traces
 from posetta.rng import child
 
@@ -149,11 +150,40 @@ def test_ip_cov_is_that_of_the_training_traces(seed, target):
     assert sim.ip_cov == ip_cov(sim.train, sim.order)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_target_below_one_is_met(seed):
-    sim = simulate(30, seed=seed, ip_cov=0.7)
-    assert abs(sim.ip_cov - 0.7) <= 0.1
-    assert len(sim.train) == 30
+@pytest.mark.parametrize(
+    ("n_items", "target"), [(10, 0.5), (10, 0.7), (10, 0.9), (30, 0.7), (30, 0.9)]
+)
+def test_a_target_below_one_is_met(n_items, target):
+    for seed in range(3):
+        sim = simulate(n_items, seed=seed, ip_cov=target)
+        n_pairs = n_items * (n_items - 1) // 2 - sim.order.closure.sum()
+        # To the nearest pair: the last choice has many draws to pick from.
+        assert abs(sim.ip_cov - target) <= 1.0 / n_pairs
+        assert len(sim.train) == n_items
+
+
+def test_another_pool_is_drawn_while_pairs_are_unseen(monkeypatch):
+    asked = []
+
+    def pool(k):
+        asked.append(k)
+        return [np.array([0, 1, 2])] * 5 if k == 0 else [np.array([2, 1, 0])] * 5
+
+    free = Poset.antichain(["a", "b", "c"])
+    rows = coverage.choose_for_coverage(free, pool, 3, 6, 1.0)
+    assert asked == [0, 1]
+    assert sorted(map(tuple, rows)) == [(0, 1, 2), (0, 1, 2), (2, 1, 0)]
+    # No further pool when the traces are used up, and never more than three.
+    asked.clear()
+    coverage.choose_for_coverage(free, pool, 1, 1, 1.0)
+    assert asked == [0]
+    asked.clear()
+    coverage.choose_for_coverage(free, lambda k: asked.append(k) or pool(0)[:2], 2, 6, 1.0)
+    assert [k for k in asked if k > 0] == [1, 2]
+    monkeypatch.setattr(coverage, "_MOST_ITEMS_FOR_POOLS", 2)
+    asked.clear()
+    coverage.choose_for_coverage(free, pool, 3, 6, 1.0)
+    assert asked == [0]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -260,6 +290,26 @@ def test_training_and_test_traces_are_different_draws():
         ({"lengths": [2, 4]}, "a range"),
         ({"lengths": (2.0, 4.0)}, "a range"),
         ({"seed": -1}, "seed=-1"),
+        ({"seed": 1.5}, r"seed=1\.5"),
+        ({"seed": "1"}, "seed='1'"),
+        ({"seed": True}, "seed=True"),
+        ({"seed": None}, "seed=None"),
+        ({"n_items": "5"}, "n_items='5'"),
+        ({"n_traces": True}, "n_traces=True"),
+        ({"n_traces": 2.0}, r"n_traces=2\.0"),
+        ({"n_test": 2.5}, r"n_test=2\.5 must be a whole number from 0"),
+        ({"n_test": "2"}, "n_test='2'"),
+        ({"dim": "random"}, "dim='random'"),
+        ({"rho": "0.5"}, r"rho='0\.5' is not a number"),
+        ({"rho": True}, "rho=True"),
+        ({"rho": float("nan")}, "rho=nan"),
+        ({"beta": "1"}, "beta='1'"),
+        ({"beta": None}, "beta=None"),
+        ({"noise": [0.1]}, r"noise=\[0\.1\]"),
+        ({"ip_cov": "high"}, "ip_cov='high'"),
+        ({"lengths": "all"}, "lengths='all'"),
+        ({"lengths": True}, "lengths=True"),
+        ({"n_items": None, "order": "a<b"}, "order='a<b' is not a Poset"),
     ],
 )
 def test_settings_out_of_range(changes, message):

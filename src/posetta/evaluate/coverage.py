@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from posetta.data import Traces
 from posetta.data.evidence import PairEvidence
-from posetta.model.simulate import coverage
+from posetta.model.coverage import coverage
 from posetta.order import Poset
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from posetta.data import Traces
 from posetta.data.evidence import PairEvidence
 from posetta.errors import SettingError
+from posetta.model.coverage import choose_for_coverage, coverage
 from posetta.model.hard import check_scalars
 from posetta.model.latent import correlate, product_order
 from posetta.order import Poset
@@ -23,8 +23,6 @@ _LARGEST_BETA = 50.0
 # that a thousand items (about 3 ms a trace) stay within half a minute.
 _FEWEST_CANDIDATES_PER_ITEM = 4
 _CANDIDATES = 4000
-# How many fresh draws each choice looks at when the target coverage is below one.
-_WINDOW = 400
 
 
 @dataclass(frozen=True)
@@ -62,18 +60,26 @@ def simulate(
     and 0.5), or the given ``order``. Training traces are chosen greedily from frontier-softmax
     draws until a fraction ``ip_cov`` of the incomparable pairs is shown in both orders: at least n
     and at most 2n of them, or exactly ``n_traces``. A target below 1 is approached evenly over the
-    fewest traces allowed, by taking draws that show much or little that is new. ``ip_cov=None``
+    fewest traces allowed, by taking the draw that keeps closest to the pace. ``ip_cov=None``
     gives i.i.d. traces (n unless ``n_traces`` says otherwise): calibration checks need those,
     because the greedy choice biases beta. Test traces, a fifth as many unless ``n_test`` says
     otherwise, are always i.i.d.
+
+    Not every target can be reached. Full coverage stays out of reach when a large beta all but
+    rules out one order of a pair, when the traces are too few or too short, and with more than 200
+    items when a pool of a few thousand draws does not show every pair both ways. A low target is
+    overshot when every draw shows much that is new. The result's ``ip_cov`` is what was reached.
 
     ``lengths`` draws every trace over its own random subset of the items: a number of items, a
     fraction of them, or a range (lowest, highest). ``noise`` mixes each step with a uniform choice
     from the remaining items.
     """
+    _check_numbers(beta=beta, noise=noise, rho=rho, ip_cov=ip_cov)
     check_scalars(beta=beta, noise=noise)
     if beta > _LARGEST_BETA:
         raise SettingError(f"beta={beta} must be at most {_LARGEST_BETA:g} to simulate.")
+    if order is not None and not isinstance(order, Poset):
+        raise SettingError(f"order={order!r} is not a Poset.")
     if order is None:
         n = _check_size(n_items, "n_items")
         dim = 4 if dim is None else _check_size(dim, "dim")
@@ -92,11 +98,11 @@ def simulate(
         raise SettingError(f"ip_cov={ip_cov} must lie in [0, 1], or be None for i.i.d. traces.")
     if n_traces is not None:
         _check_size(n_traces, "n_traces")
-    if n_test is not None and n_test < 0:
-        raise SettingError(f"n_test={n_test} must be at least 0.")
+    if n_test is not None:
+        _check_size(n_test, "n_test", lowest=0)
 
-    def draw(count: int, purpose: str) -> list[NDArray[np.int64]]:
-        generator = child(seed, purpose)
+    def draw(count: int, *purpose: str | int) -> list[NDArray[np.int64]]:
+        generator = child(seed, *purpose)
         subsets = _draw_subsets(n, lengths, count, generator)
         return draw_traces(order.closure, beta, noise, subsets, generator)
 
@@ -105,8 +111,9 @@ def simulate(
     else:
         fewest, most = (n, 2 * n) if n_traces is None else (n_traces, n_traces)
         candidates = max(_CANDIDATES, _FEWEST_CANDIDATES_PER_ITEM * n, 2 * most)
-        pool = draw(candidates, "train")
-        rows = _choose_for_coverage(order, pool, fewest, most, ip_cov)
+        rows = choose_for_coverage(
+            order, lambda k: draw(candidates, "train", *([k] if k else [])), fewest, most, ip_cov
+        )
     test_rows = draw(max(1, round(len(rows) / 5)) if n_test is None else n_test, "test")
     train = _as_traces(rows, order)
     return Simulation(
@@ -118,16 +125,6 @@ def simulate(
         beta=float(beta),
         noise=float(noise),
     )
-
-
-def coverage(evidence: PairEvidence, order: Poset) -> float:
-    """Return IP-Cov (eq. ipcov_eval): the share of incomparable pairs seen in both orders.
-
-    Data over an order with no incomparable pair have coverage 1.
-    """
-    incomparable = np.triu(~(order.closure | order.closure.T), k=1)
-    total = int(incomparable.sum())
-    return 1.0 if total == 0 else float((evidence.both_orders & incomparable).sum() / total)
 
 
 def draw_traces(
@@ -206,85 +203,6 @@ def _draw(
                 n_after[a] -= closure[remaining[a], x]
 
 
-@njit(cache=True, nogil=True)
-def _new_directions(
-    row: NDArray[np.int64], wanted: NDArray[np.bool_], take: bool
-) -> tuple[int, int]:
-    """Count the wanted directed pairs that a trace shows, and the pairs that it completes.
-
-    With ``take`` they are struck off.
-    """
-    found, completed = 0, 0
-    for a in range(len(row)):
-        for b in range(a + 1, len(row)):
-            if wanted[row[a], row[b]]:
-                found += 1
-                completed += not wanted[row[b], row[a]]
-                if take:
-                    wanted[row[a], row[b]] = False
-    return found, completed
-
-
-def _choose_for_coverage(
-    order: Poset, pool: list[NDArray[np.int64]], fewest: int, most: int, target: float
-) -> list[NDArray[np.int64]]:
-    """Choose traces from the pool so that they cover ``target`` of the incomparable pairs."""
-    wanted = ~(order.closure | order.closure.T)
-    np.fill_diagonal(wanted, False)
-    if target < 1.0:
-        chosen = _pace_to_coverage(pool, wanted, fewest, target)
-    else:
-        chosen = _cover_greedily(pool, wanted, most)
-        taken = set(chosen)
-        spare = (k for k in range(len(pool)) if k not in taken)
-        chosen += [next(spare) for _ in range(fewest - len(chosen))]
-    return [pool[k] for k in chosen]
-
-
-def _cover_greedily(
-    pool: list[NDArray[np.int64]], wanted: NDArray[np.bool_], most: int
-) -> list[int]:
-    """Take the trace that shows most new directions, until nothing new is left.
-
-    The number of new directions is submodular: a gain computed earlier is an upper bound, so only
-    the front of the queue needs a fresh count (lazy greedy).
-    """
-    queue = [(-_new_directions(row, wanted, False)[0], k) for k, row in enumerate(pool)]
-    heapq.heapify(queue)
-    chosen: list[int] = []
-    while queue and queue[0][0] < 0 and len(chosen) < most:
-        k = heapq.heappop(queue)[1]
-        gain = _new_directions(pool[k], wanted, False)[0]
-        if queue and -gain > queue[0][0]:
-            heapq.heappush(queue, (-gain, k))
-        elif gain > 0:
-            _new_directions(pool[k], wanted, True)
-            chosen.append(k)
-    return chosen
-
-
-def _pace_to_coverage(
-    pool: list[NDArray[np.int64]], wanted: NDArray[np.bool_], count: int, target: float
-) -> list[int]:
-    """Choose ``count`` traces whose coverage climbs evenly to ``target``.
-
-    Of a window of fresh draws, take the one that shows most when behind the pace and least when
-    ahead of it.
-    """
-    n_pairs = max(1, int(wanted.sum()) // 2)
-    left = list(range(len(pool)))
-    chosen: list[int] = []
-    covered = 0
-    for step in range(1, count + 1):
-        ahead = covered >= target * n_pairs * step / count
-        gains = [(_new_directions(pool[k], wanted, False)[0], k) for k in left[:_WINDOW]]
-        _, k = min(gains) if ahead else max(gains)
-        covered += _new_directions(pool[k], wanted, True)[1]
-        left.remove(k)
-        chosen.append(k)
-    return chosen
-
-
 def _draw_subsets(
     n: int,
     lengths: int | float | tuple[int, int] | None,
@@ -317,10 +235,17 @@ def _as_traces(rows: list[NDArray[np.int64]], order: Poset) -> Traces:
     return Traces.from_lists([[order.items[i] for i in row] for row in rows], items=order.items)
 
 
-def _check_size(value: int | None, name: str) -> int:
-    if value is None or not _is_whole(value) or value < 1:
-        raise SettingError(f"{name}={value!r} must be a whole number from 1.")
+def _check_size(value: int | None, name: str, lowest: int = 1) -> int:
+    if value is None or not _is_whole(value) or value < lowest:
+        raise SettingError(f"{name}={value!r} must be a whole number from {lowest}.")
     return int(value)
+
+
+def _check_numbers(**values: float | None) -> None:
+    for name, value in values.items():
+        number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        if not number and (value is not None or name in ("beta", "noise")):
+            raise SettingError(f"{name}={value!r} is not a number.")
 
 
 def _is_whole(value: object) -> bool:
