@@ -30,8 +30,20 @@ from posetta.infer.hard_state import Chain, Fixed, Rows, Work
 from posetta.model.vector_math import log
 
 # Kinds of moves, the rows of `Chain.moves` (proposed, accepted).
-MOVES = ("coordinate", "redraw", "row", "swap", "rho", "beta", "noise", "birth", "death")
-COORDINATE, REDRAW, ROW, SWAP, RHO, BETA, NOISE, BIRTH, DEATH = range(len(MOVES))
+MOVES = (
+    "coordinate",
+    "redraw",
+    "row",
+    "swap",
+    "gap",
+    "stretch",
+    "rho",
+    "beta",
+    "noise",
+    "birth",
+    "death",
+)
+COORDINATE, REDRAW, ROW, SWAP, GAP, STRETCH, RHO, BETA, NOISE, BIRTH, DEATH = range(len(MOVES))
 
 # Random-walk steps, in units of the latent's prior sd of 1: from within a gap to across the order.
 _STEPS = np.array([0.03, 0.1, 0.3, 1.0])
@@ -367,6 +379,65 @@ def _swap_move(rows: Rows, chain: Chain, work: Work, generator: Any) -> None:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def _gap_move(chain: Chain, generator: Any) -> None:
+    """Widen or narrow one gap of a column: shift an item and all above it. No rank changes."""
+    n, dim = chain.latent.shape[0], int(chain.scalars[3])
+    rho = chain.scalars[0]
+    i, k = generator.integers(0, n), generator.integers(0, dim)
+    edge = chain.latent[i, k]
+    shift = _STEPS[generator.integers(0, len(_STEPS))] * generator.standard_normal()
+    chain.moves[GAP, 0] += 1
+    log_ratio = 0.0
+    for j in range(n):
+        value = chain.latent[j, k]
+        if value < edge:
+            if value >= edge + shift:
+                return  # the gap below the item would close
+            continue
+        square, total = _sums(chain.latent, j, dim)
+        moved = square + 2.0 * shift * value + shift * shift
+        log_ratio += _row_log_prior(moved, total + shift, dim, rho) - _row_log_prior(
+            square, total, dim, rho
+        )
+    if np.log(generator.random()) < log_ratio:
+        for j in range(n):
+            if chain.latent[j, k] >= edge:
+                chain.latent[j, k] += shift
+        chain.moves[GAP, 1] += 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _stretch_move(chain: Chain, generator: Any) -> None:
+    """Stretch a whole column about its mean by e^s and shift it by b. No rank changes.
+
+    The deviations from the mean have n - 1 dimensions: the Jacobian is e^((n - 1) s). The inverse
+    is (-s, -b), as likely as (s, b).
+    """
+    n, dim = chain.latent.shape[0], int(chain.scalars[3])
+    rho = chain.scalars[0]
+    k = generator.integers(0, dim)
+    step = 0.5 * _STEPS[generator.integers(0, len(_STEPS))]
+    log_factor, shift = step * generator.standard_normal(), step * generator.standard_normal()
+    factor = np.exp(log_factor)
+    chain.moves[STRETCH, 0] += 1
+    mean = 0.0
+    for j in range(n):
+        mean += chain.latent[j, k] / n
+    log_ratio = (n - 1) * log_factor
+    for j in range(n):
+        value = chain.latent[j, k]
+        new = mean + shift + factor * (value - mean)
+        square, total = _sums(chain.latent, j, dim)
+        log_ratio += _row_log_prior(
+            square + new * new - value * value, total + new - value, dim, rho
+        ) - _row_log_prior(square, total, dim, rho)
+    if np.log(generator.random()) < log_ratio:
+        for j in range(n):
+            chain.latent[j, k] = mean + shift + factor * (chain.latent[j, k] - mean)
+        chain.moves[STRETCH, 1] += 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def _rho_move(chain: Chain, fixed: Fixed, generator: Any) -> None:
     """Random walks on logit rho given the latents: no likelihood is involved."""
     n, dim = chain.latent.shape[0], int(chain.scalars[3])
@@ -562,13 +633,16 @@ def sweeps(
 def _sweep(
     rows: Rows, chain: Chain, work: Work, fixed: Fixed, adapt: float, generator: Any
 ) -> None:
-    """About two proposals a coordinate, one a row, then the scalars and the dimension."""
+    """Two proposals a coordinate, two an item, two a column, then the scalars and the dimension."""
     n, dim = chain.latent.shape[0], int(chain.scalars[3])
     for _ in range(n * dim):
         _coordinate_move(rows, chain, work, generator)
         _swap_move(rows, chain, work, generator)
     for _ in range(n):
         _row_move(rows, chain, work, generator)
+        _gap_move(chain, generator)
+    for _ in range(2 * dim):
+        _stretch_move(chain, generator)
     if fixed.infer_rho:
         _rho_move(chain, fixed, generator)
     if fixed.infer_beta:
