@@ -7,17 +7,19 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
-from scipy import integrate, stats
+from scipy import integrate, optimize, stats
 from tests.model import reference as ref
 
 from posetta.data import Traces
 from posetta.errors import InputError
 from posetta.infer.all_orders import all_orders
 from posetta.infer.column_rankings import class_probabilities, ranking_probabilities
-from posetta.infer.exact import _Grid, exact_posterior, run
+from posetta.infer.exact import exact_posterior, run
 from posetta.infer.exact_prior import _simulate_factors, _simulate_latents
 from posetta.infer.methods import Exact
+from posetta.infer.quadrature import Grid
 from posetta.model import Model, hard_log_likelihood
+from posetta.model.simulate import draw_traces
 from posetta.rng import child
 
 ITEMS = list("abcde")
@@ -238,7 +240,7 @@ def test_likelihood_of_every_order_at_every_node(n_items, noise):
             choice_sets=[*MIXED["choice_sets"], list("abcd"), None, list("bd")],
         )
     orders = all_orders(n_items)
-    grid = _Grid(traces, Model(noise=noise), orders)
+    grid = Grid(traces, Model(noise=noise), orders)
     nodes = range(0, len(grid.beta), 60)
     found = grid.log_likelihood(slice(None), noise)[:, list(nodes)]
     for order, closure in enumerate(orders.closures):
@@ -254,7 +256,7 @@ def test_a_huge_beta_is_the_deterministic_limit():
     # "a" has a successor and "c" has none: beta = 10,000 leaves no doubt which comes first.
     traces = Traces.from_lists([list("abc")], items=list("abc"))
     orders = all_orders(3)
-    found = _Grid(traces, Model(beta=1e4), orders).log_likelihood(slice(None), 0.0)[:, 0]
+    found = Grid(traces, Model(beta=1e4), orders).log_likelihood(slice(None), 0.0)[:, 0]
     a_before_b = np.zeros((3, 3), dtype=bool)
     a_before_b[0, 1] = True
     order = next(k for k, c in enumerate(orders.closures) if (c == a_before_b).all())
@@ -352,7 +354,7 @@ def test_evidence_ratio_of_two_betas():
 def test_beta_integral_of_one_order_against_adaptive_quadrature():
     traces = Traces.from_lists([list("abc"), list("acb")], counts=[9, 1], items=list("abc"))
     orders = all_orders(3)
-    log_evidence, mean_beta, _ = _Grid(traces, Model(), orders).integrate()
+    log_evidence, mean_beta, _ = Grid(traces, Model(), orders).integrate()
     for k in range(0, len(orders.closures), 3):
         closure = orders.closures[k]
 
@@ -366,6 +368,81 @@ def test_beta_integral_of_one_order_against_adaptive_quadrature():
         first = integrate.quad(lambda b: b * density(b), 0, 60, epsabs=1e-13, limit=200)[0]
         assert np.exp(log_evidence[k]) == pytest.approx(evidence, rel=1e-5)
         assert mean_beta[k] == pytest.approx(first / evidence, rel=1e-5)
+
+
+def sharp_integrals(traces, closure, noise, around):
+    """Return log evidence and mean of beta of one order, by adaptive quadrature at the mode."""
+
+    def log_joint(beta):
+        return hard_log_likelihood(closure, beta, traces, noise) + stats.gamma(2.0).logpdf(beta)
+
+    mode = optimize.minimize_scalar(
+        lambda b: -log_joint(b), bounds=around, method="bounded", options={"xatol": 1e-8}
+    ).x
+    step = 1e-3
+    curvature = (2 * log_joint(mode) - log_joint(mode - step) - log_joint(mode + step)) / step**2
+    sd, top = 1.0 / np.sqrt(curvature), log_joint(mode)
+    low, high = max(mode - 12 * sd, 1e-9), mode + 12 * sd
+    points = [mode - 2 * sd, mode, mode + 2 * sd]
+
+    def integral(power):
+        return integrate.quad(
+            lambda b: b**power * np.exp(log_joint(b) - top), low, high, points=points, epsrel=1e-10
+        )[0]
+
+    return top + np.log(integral(0)), integral(1) / integral(0), sd
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.05])
+@pytest.mark.parametrize("n_traces", [20_000, 100_000])
+def test_many_traces_sharpen_beta_between_the_nodes(n_traces, noise):
+    closure = np.zeros((4, 4), dtype=bool)
+    closure[[0, 0, 3], [1, 2, 2]] = True  # successor counts 2, 0, 0, 1
+    rows = draw_traces(closure, 1.37, noise, [np.arange(4)] * n_traces, child(2, "sharp"))
+    unique, counts = np.unique(np.array(rows), axis=0, return_counts=True)
+    lists = [["abcd"[i] for i in row] for row in unique]
+    traces = Traces.from_lists(lists, counts=counts.tolist(), items=list("abcd"))
+    exact = exact_posterior(traces, Model(dim=2, rho=0.0, noise=noise), prior_draws=20_000, seed=1)
+    log_evidence, mean, sd = sharp_integrals(traces, closure, noise, (0.5, 3.0))
+    # Far narrower than the shared grid: log beta in steps of 0.05.
+    assert sd / mean < 0.02
+    order = next(k for k, c in enumerate(exact.orders.closures) if (c == closure).all())
+    assert exact.probability[order] == pytest.approx(1.0, abs=1e-9)
+    assert exact.means["beta"] == pytest.approx(mean, abs=1e-6)
+    size = (exact.orders.class_of == exact.orders.class_of[order]).sum()
+    weight = exact.prior.class_probability[exact.orders.class_of[order]] / size
+    assert exact.log_evidence - np.log(weight) == pytest.approx(log_evidence, abs=1e-5)
+
+
+def test_many_noisy_traces_sharpen_both_scalars():
+    closure = np.zeros((4, 4), dtype=bool)
+    closure[[0, 0, 3], [1, 2, 2]] = True
+    rows = draw_traces(closure, 1.37, 0.05, [np.arange(4)] * 20_000, child(3, "sharp"))
+    unique, counts = np.unique(np.array(rows), axis=0, return_counts=True)
+    lists = [["abcd"[i] for i in row] for row in unique]
+    traces = Traces.from_lists(lists, counts=counts.tolist(), items=list("abcd"))
+    exact = exact_posterior(traces, Model(dim=2, rho=0.0, noise=None), prior_draws=20_000, seed=1)
+    # Gauss-Legendre over plus and minus ten standard deviations of either.
+    beta, beta_weight = gauss(exact.means["beta"] - 0.25, exact.means["beta"] + 0.25, 60)
+    eps, eps_weight = gauss(exact.means["noise"] - 0.025, exact.means["noise"] + 0.025, 60)
+    log_joint = np.array([[hard_log_likelihood(closure, b, traces, e) for e in eps] for b in beta])
+    log_joint += stats.gamma(2.0).logpdf(beta)[:, None] + stats.beta(1, 9).logpdf(eps)
+    top = log_joint.max()
+    joint = np.exp(log_joint - top) * np.outer(beta_weight, eps_weight)
+    assert joint[[0, -1]].sum() + joint[:, [0, -1]].sum() < 1e-12 * joint.sum()
+    assert exact.means["beta"] == pytest.approx(joint.sum(axis=1) @ beta / joint.sum(), abs=1e-6)
+    assert exact.means["noise"] == pytest.approx(joint.sum(axis=0) @ eps / joint.sum(), abs=1e-7)
+    order = next(k for k, c in enumerate(exact.orders.closures) if (c == closure).all())
+    size = (exact.orders.class_of == exact.orders.class_of[order]).sum()
+    weight = exact.prior.class_probability[exact.orders.class_of[order]] / size
+    expected = top + np.log(joint.sum())
+    assert exact.log_evidence - np.log(weight) == pytest.approx(expected, abs=1e-5)
+    # The draws come from the same fine nodes.
+    posterior = run(traces, Model(dim=2, rho=0.0, noise=None), Exact(prior_draws=20_000), 1)
+    for name in ("beta", "noise"):
+        values = posterior.draws.scalar(name)
+        assert len(np.unique(values)) > 10
+        assert abs(values.mean() - exact.means[name]) <= 4.5 * values.std() / np.sqrt(len(values))
 
 
 def test_relabelling_permutes_the_answer():
@@ -463,7 +540,7 @@ def test_beta_and_order_are_drawn_jointly():
     traces = Traces.from_lists([list("abc")], counts=[5], items=list("abc"))
     posterior = run(traces, Model(dim=2), Exact(draws=20_000, prior_draws=20_000), 2)
     orders = all_orders(3)
-    _, mean_beta, _ = _Grid(traces, Model(), orders).integrate()
+    _, mean_beta, _ = Grid(traces, Model(), orders).integrate()
     drawn = np.array([c.tobytes() for c in posterior.draws.closures(3)])
     beta = posterior.draws.scalar("beta")
     compared = 0
