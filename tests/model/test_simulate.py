@@ -91,6 +91,11 @@ def test_a_huge_beta_always_takes_the_item_with_most_successors():
         assert trace[:2] == (0, 3)
 
 
+def test_any_beta_may_be_simulated():
+    sim = simulate(order=ORDER, seed=1, beta=1e4, ip_cov=None)
+    assert all(trace[:2] == ("a", "d") for trace in sim.train)
+
+
 @settings(derandomize=True, deadline=None, max_examples=40)
 @given(posets(min_items=1, max_items=7), st.floats(0, 3), st.integers(0, 1000))
 def test_noise_free_traces_are_linear_extensions(order, beta, seed):

@@ -17,10 +17,10 @@ from posetta.model.latent import correlate, product_order
 from posetta.order import Poset
 from posetta.rng import child
 
-# (1 + successors)^beta must not overflow for a thousand items; 50 is as good as deterministic.
-_LARGEST_BETA = 50.0
+# e^690 = 1e299 leaves room below overflow for a sum over the frontier.
+_LARGEST_EXPONENT = 690.0
 # Candidate traces for the greedy choice: enough that rare reversals are among them, few enough
-# that a thousand items (about 3 ms a trace) stay within half a minute.
+# that a thousand items (about 1 ms a trace) stay within half a minute.
 _FEWEST_CANDIDATES_PER_ITEM = 4
 _CANDIDATES = 4000
 
@@ -76,8 +76,6 @@ def simulate(
     """
     _check_numbers(beta=beta, noise=noise, rho=rho, ip_cov=ip_cov)
     check_scalars(beta=beta, noise=noise)
-    if beta > _LARGEST_BETA:
-        raise SettingError(f"beta={beta} must be at most {_LARGEST_BETA:g} to simulate.")
     if order is not None and not isinstance(order, Poset):
         raise SettingError(f"order={order!r} is not a Poset.")
     if order is None:
@@ -141,15 +139,22 @@ def draw_traces(
     members = np.concatenate(subsets)
     uniforms = generator.random((2, len(members)))
     drawn = np.empty_like(members)
-    _draw(
-        np.ascontiguousarray(closure), float(beta), float(noise), members, offsets, uniforms, drawn
-    )
+    closure = np.ascontiguousarray(closure)
+    successors = _lists(closure)
+    predecessors = _lists(np.ascontiguousarray(closure.T))
+    _draw(successors, predecessors, float(beta), float(noise), members, offsets, uniforms, drawn)
     return np.split(drawn, offsets[1:-1])
+
+
+def _lists(relation: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the columns that are true in each row, rows one after another, and where they end."""
+    return np.nonzero(relation)[1], np.concatenate([[0], np.cumsum(relation.sum(axis=1))])
 
 
 @njit(cache=True, nogil=True)
 def _draw(
-    closure: NDArray[np.bool_],
+    successors: tuple[NDArray[np.int64], NDArray[np.int64]],
+    predecessors: tuple[NDArray[np.int64], NDArray[np.int64]],
     beta: float,
     noise: float,
     members: NDArray[np.int64],
@@ -157,50 +162,86 @@ def _draw(
     uniforms: NDArray[np.float64],
     drawn: NDArray[np.int64],
 ) -> None:
-    log_power = beta * np.log(1.0 + np.arange(closure.shape[0]))
-    weight = np.empty(closure.shape[0])
+    """Draw traces one after another.
+
+    Each step scans the remaining items once for the frontier and then touches only the frontier and
+    the relatives of the item taken.
+    """
+    after, after_end = successors
+    before, before_end = predecessors
+    n = len(after_end) - 1
+    utility = beta * np.log(1.0 + np.arange(n))
+    # Relative weights from a table, unless the smallest would vanish beside the largest.
+    tabulated = utility[n - 1] < _LARGEST_EXPONENT
+    power = np.exp(np.minimum(utility, _LARGEST_EXPONENT))
+    place = np.full(n, -1)  # of an item among the remaining ones; -1 for the others
+    remaining = np.empty(n, dtype=np.int64)
+    n_before = np.empty(n, dtype=np.int32)
+    n_after = np.empty(n, dtype=np.int32)
+    frontier = np.empty(n, dtype=np.int64)
+    weight = np.empty(n)
     for r in range(len(offsets) - 1):
-        remaining = members[offsets[r] : offsets[r + 1]].copy()
-        size = len(remaining)
-        n_before = np.zeros(size, dtype=np.int64)
-        n_after = np.zeros(size, dtype=np.int64)
+        size = offsets[r + 1] - offsets[r]
         for a in range(size):
-            for b in range(size):
-                n_before[a] += closure[remaining[b], remaining[a]]
-                n_after[a] += closure[remaining[a], remaining[b]]
+            remaining[a] = members[offsets[r] + a]
+            place[remaining[a]] = a
+            n_before[a] = 0
+        for a in range(size):
+            x = remaining[a]
+            count = 0
+            for b in after[after_end[x] : after_end[x + 1]]:
+                if place[b] >= 0:
+                    n_before[place[b]] += 1
+                    count += 1
+            n_after[a] = count
         for t in range(size):
             at = offsets[r] + t
             left = size - t
             uniform_step = uniforms[0, at] < noise
-            most = 0  # the largest successor count on the frontier: weights are relative to it
+            width = 0
             for a in range(left):
-                if n_before[a] == 0:
-                    most = max(most, n_after[a])
+                if uniform_step or n_before[a] == 0:
+                    frontier[width] = a
+                    width += 1
             total = 0.0
-            for a in range(left):
-                weight[a] = 0.0
-                if uniform_step:
-                    weight[a] = 1.0
-                elif n_before[a] == 0:
-                    weight[a] = np.exp(log_power[n_after[a]] - log_power[most])
-                total += weight[a]
+            if uniform_step:
+                weight[:width] = 1.0
+                total = float(width)
+            elif tabulated:
+                for c in range(width):
+                    weight[c] = power[n_after[frontier[c]]]
+                    total += weight[c]
+            else:
+                most = 0  # the largest successor count on the frontier: weights are relative to it
+                for c in range(width):
+                    most = max(most, n_after[frontier[c]])
+                for c in range(width):
+                    weight[c] = np.exp(utility[n_after[frontier[c]]] - utility[most])
+                    total += weight[c]
             # Walk to the chosen one; `chosen` ends at the last candidate if rounding runs over.
             target = uniforms[1, at] * total
             chosen = -1
-            for a in range(left):
-                if weight[a] > 0.0:
-                    chosen = a
-                    target -= weight[a]
+            for c in range(width):
+                if weight[c] > 0.0:
+                    chosen = frontier[c]
+                    target -= weight[c]
                     if target < 0.0:
                         break
             x = remaining[chosen]
             drawn[at] = x
-            remaining[chosen] = remaining[left - 1]
+            for b in after[after_end[x] : after_end[x + 1]]:
+                if place[b] >= 0:
+                    n_before[place[b]] -= 1
+            if n_before[chosen] > 0:  # only a uniform step leaves predecessors behind
+                for b in before[before_end[x] : before_end[x + 1]]:
+                    if place[b] >= 0:
+                        n_after[place[b]] -= 1
+            last = remaining[left - 1]
+            remaining[chosen] = last
             n_before[chosen] = n_before[left - 1]
             n_after[chosen] = n_after[left - 1]
-            for a in range(left - 1):
-                n_before[a] -= closure[x, remaining[a]]
-                n_after[a] -= closure[remaining[a], x]
+            place[last] = chosen
+            place[x] = -1
 
 
 def _draw_subsets(
