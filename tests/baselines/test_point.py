@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from tests.model import reference as ref
 
-from posetta import Majority, Maximal, Model, Traces, fit, simulate
-from posetta.baselines import maximal
+from posetta import Majority, Maximal, Model, SettingError, Traces, fit, simulate
 from posetta.baselines.point import fit_beta, point_posterior
 from posetta.model import hard_log_likelihood
 
@@ -121,9 +120,9 @@ def test_a_posterior_of_one_draw():
     assert point.warnings == ()
 
 
-def test_noise_to_be_inferred_is_its_prior_mean():
-    point = maximal.run(traces_of(["a", "b"]), Model(noise=None, noise_prior=(2, 6)), Maximal(), 0)
-    assert point.draws.scalar("noise").tolist() == [0.25]
+def test_noise_cannot_be_inferred_by_a_point():
+    with pytest.raises(SettingError, match="cannot infer the noise"):
+        fit(traces_of(["a", "b"]), "maximal", Model(noise=None))
     assert fit(traces_of(["a", "b"]), "maximal").draws.scalar("noise").tolist() == [0.0]
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from posetta.data import Traces
+from posetta.errors import SettingError
 from posetta.model.hard import hard_trace_log_likelihood
 from posetta.model.model import Model
 from posetta.posterior import Draws, Posterior
@@ -33,12 +34,14 @@ def point_posterior(
 ) -> Posterior:
     """Wrap one order; beta (unless fixed) is the best fit to the traces that the order allows.
 
-    The order is scored by the hard frontier model with that beta and the model's noise; a noise
-    to be inferred is taken at its prior mean, since a point has no posterior.
+    The order is scored by the hard frontier model with that beta and the model's noise,
+    which must be a number: a point has no posterior to infer it with.
     """
+    if model.noise is None:
+        raise SettingError(
+            f"method {method!r} cannot infer the noise. Give a number, such as 0.05."
+        )
     noise = model.noise
-    if noise is None:
-        noise = model.noise_prior[0] / sum(model.noise_prior)
     warnings: tuple[str, ...] = ()
     if model.beta is None:
         beta = fit_beta(closure, traces, noise)

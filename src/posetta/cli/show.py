@@ -68,12 +68,8 @@ def show_description(out: Console, described: Description) -> None:
         shown = f"{value:,}" if isinstance(value, int) else value
         table.add_row(name, shown, remark)
     out.print(table)
-    for title, labels in (
-        ("Listed by one trace only", described.items_seen_once),
-        ("Never listed", described.items_never_seen),
-    ):
-        if labels:
-            out.print(f"{title}: " + _listing(labels))
+    if described.items_never_seen:
+        out.print("Never listed: " + _listing(described.items_never_seen))
 
 
 def show_conflicts(out: Console, traces: Traces) -> None:

@@ -60,10 +60,8 @@ def fit(
 
 
 def _unused(model: Model, name: str) -> list[str]:
-    """Say which settings of the model play no part in the method; refuse what it cannot do."""
+    """Say which settings of the model play no part in the method."""
     uses = METHODS[name].uses
-    if model.noise is None and "noise_prior" not in uses:
-        raise SettingError(f"method {name!r} cannot infer the noise. Give a number, such as 0.05.")
     changed = [
         field.name
         for field in fields(Model)
