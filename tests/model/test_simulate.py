@@ -93,7 +93,7 @@ def test_a_huge_beta_always_takes_the_item_with_most_successors():
 
 def test_any_beta_may_be_simulated():
     sim = simulate(order=ORDER, seed=1, beta=1e4, ip_cov=None)
-    assert all(trace[:2] == ("a", "d") for trace in sim.train)
+    assert all(list(trace[:2]) == ["a", "d"] for trace in sim.train)
 
 
 @settings(derandomize=True, deadline=None, max_examples=40)
@@ -165,6 +165,24 @@ def test_a_target_below_one_is_met(n_items, target):
         # To the nearest pair: the last choice has many draws to pick from.
         assert abs(sim.ip_cov - target) <= 1.0 / n_pairs
         assert len(sim.train) == n_items
+
+
+@pytest.mark.parametrize("n_items", [1, 5, 64, 65, 130])
+def test_new_directions_against_a_plain_count(n_items):
+    generator = np.random.default_rng(n_items)
+    wanted = np.triu(generator.random((n_items, n_items)) < 0.7, k=1)
+    wanted = wanted | wanted.T
+    bits = (coverage._as_bits(wanted), coverage._as_bits(wanted))
+    for size in generator.integers(1, n_items, size=6, endpoint=True):
+        row = generator.permutation(n_items)[:size]
+        shown = [(i, j) for k, i in enumerate(row) for j in row[k + 1 :] if wanted[i, j]]
+        completed = sum(not wanted[j, i] for i, j in shown)
+        assert coverage._new_directions(row, *bits, False) == (len(shown), completed)
+        assert coverage._new_directions(row, *bits, True) == (len(shown), completed)
+        for pair in shown:
+            wanted[pair] = False
+        np.testing.assert_array_equal(bits[0], coverage._as_bits(wanted))
+        np.testing.assert_array_equal(bits[1], coverage._as_bits(wanted.T))
 
 
 def test_another_pool_is_drawn_while_pairs_are_unseen(monkeypatch):
