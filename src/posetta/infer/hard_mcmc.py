@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import asdict
@@ -189,7 +188,8 @@ def run(
                 chain.keep()
 
     interrupted = False
-    with ThreadPoolExecutor(min(settings.chains, os.cpu_count() or 1)) as pool:
+    # A thread for every chain, also with fewer cores: stopped early, all have come equally far.
+    with ThreadPoolExecutor(settings.chains) as pool:
         futures = [pool.submit(work, c) for c in range(settings.chains)]
         try:
             pending = set(futures)
