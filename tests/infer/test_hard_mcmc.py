@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from posetta import HardMCMC, InputError, Model, SettingError, Traces, fit
-from posetta.infer import hard_kernel as kernel
+from posetta.infer.hard import kernel
 from posetta.infer.exact import exact_posterior
 from posetta.infer.hard_mcmc import ChainRun, _rows
 from posetta.model.hard import hard_trace_log_likelihood

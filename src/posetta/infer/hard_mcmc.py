@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from posetta.data import Traces
 from posetta.data.evidence import PairEvidence
 from posetta.errors import SettingError
-from posetta.infer import hard_kernel as kernel
-from posetta.infer import hard_state as state
-from posetta.infer.hard_start import start_latent
+from posetta.infer.hard import kernel
+from posetta.infer.hard import state
+from posetta.infer.hard.start import start_latent
 from posetta.infer.methods import HardMCMC
 from posetta.infer.progress import Report
 from posetta.model.model import Model

@@ -11,7 +11,7 @@ S_t(a) the successors at positions >= t. So a row is described by
 and a change of some relations of item i touches only the profiles t -> weight of i and of the
 partners whose relation changed, in the rows that hold i: subtract the old profiles from W, add the
 new ones. Everything else stands. At noise 0 the profiles are constants on intervals, and
-`hard_clean` does the same faster.
+`clean` does the same faster.
 
 A proposal costs O(items) to see what changes. If no relation changes there is no likelihood to
 compute; at noise 0 a new relation that some trace contradicts is rejected at once.
@@ -25,8 +25,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from posetta.infer.hard_clean import change_clean, count_relations, evaluate_clean
-from posetta.infer.hard_state import Chain, Fixed, Rows, Work
+from posetta.infer.hard.clean import change_clean, count_relations, evaluate_clean
+from posetta.infer.hard.state import Chain, Fixed, Rows, Work
 from posetta.model.vector_math import log
 
 # Kinds of moves, the rows of `Chain.moves` (proposed, accepted).

@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from posetta.infer.hard_state import Chain, Rows, Work
+from posetta.infer.hard.state import Chain, Rows, Work
 from posetta.model.vector_math import log
 
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
