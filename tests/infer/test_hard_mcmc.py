@@ -7,7 +7,14 @@ import pytest
 from scipy import stats
 
 from posetta import HardMCMC, InputError, Model, SettingError, Traces, fit
-from posetta.infer.hard import kernel
+from posetta.infer.hard.latent_moves import (
+    coordinate_moves,
+    exchange_moves,
+    item_moves,
+    swap_moves,
+)
+from posetta.infer.hard.likelihood import evaluate, fill_weights, refresh
+from posetta.infer.hard.state import S_VALUE
 from posetta.infer.exact import exact_posterior
 from posetta.infer.hard_mcmc import ChainRun, _rows
 from posetta.model.hard import hard_trace_log_likelihood
@@ -83,7 +90,7 @@ def test_without_data_it_draws_the_prior() -> None:
     assert latent.var() == pytest.approx(1.0, abs=0.1)
 
 
-MOVES = (kernel._coordinate_move, kernel._swap_move, kernel._row_move)
+MOVES = (coordinate_moves, swap_moves, item_moves, exchange_moves)
 
 
 @pytest.mark.parametrize(
@@ -94,6 +101,8 @@ MOVES = (kernel._coordinate_move, kernel._swap_move, kernel._row_move)
         (some_traces(6, 10, noise=0.3), Model(dim=2, noise=0.1)),
         (some_traces(6, 11, top_k=True, noise=0.3), Model(dim=4, noise=None)),
         (some_traces(70, 12), Model(dim=3)),
+        (some_traces(9, 13), Model(dim=3, beta=14.0)),
+        (some_traces(9, 13, noise=0.3), Model(dim=3, beta=14.0, noise=0.1)),
     ],
 )
 def test_incremental_likelihood_is_the_full_one(traces: Traces, model: Model) -> None:
@@ -104,14 +113,21 @@ def test_incremental_likelihood_is_the_full_one(traces: Traces, model: Model) ->
     changed = 0
     for _ in range(40):
         before = state.closure.copy()
-        for _ in range(10):
-            for move in MOVES:
-                move(run.rows, state, run.work, run.generator)
+        for move in MOVES:
+            move(run.rows, state, run.work, 10, run.generator)
         changed += bool((before != state.closure).any())
-        _, beta, noise, dim = state.scalars
-        closure = product_order(state.latent[:, : int(dim)])
+        _, beta, noise, dim = state.scalars[:4]
+        latent = state.columns[: int(dim)].T
+        closure = product_order(latent)
         np.testing.assert_array_equal(state.closure, closure)
+        greater = (latent[:, None] > latent[None]).sum(axis=-1)
+        np.testing.assert_array_equal(state.greater, greater)
         fresh = hard_trace_log_likelihood(closure, beta, traces, noise)
+        assert state.scalars[S_VALUE] == pytest.approx(fresh @ traces.counts, rel=1e-8)
+        carried = [state.W.copy(), state.n_after.copy(), state.last_before.copy()]
+        refresh(run.rows, state)
+        for had, has in zip(carried, (state.W, state.n_after, state.last_before), strict=True):
+            np.testing.assert_allclose(had, has, rtol=1e-8)
         np.testing.assert_allclose(state.row_value, fresh, rtol=1e-9, atol=1e-9)
     assert changed > 5
 
@@ -124,8 +140,9 @@ def test_evaluate_is_the_hard_likelihood() -> None:
     for seed in range(5):
         latent = np.random.default_rng(seed).normal(size=(8, 2))
         closure = product_order(latent)
-        power = np.exp(0.8 * np.log1p(np.arange(8)))
-        total = kernel.evaluate(rows, closure, power, 0.1, run.work)
+        weight, log_weight = np.zeros(8), np.zeros(8)
+        fill_weights(0.8, weight, log_weight)
+        total = evaluate(rows, closure, weight, log_weight, 0.1, run.work)
         expected = hard_trace_log_likelihood(closure, 0.8, traces, 0.1)
         np.testing.assert_allclose(run.work.row_value, expected, rtol=1e-12)
         assert total == pytest.approx(expected @ traces.counts)

@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from posetta.data import Traces
 from posetta.data.evidence import PairEvidence
 from posetta.errors import SettingError
-from posetta.infer.hard import kernel
 from posetta.infer.hard import state
+from posetta.infer.hard.likelihood import refresh
+from posetta.infer.hard.relations import count_greater
 from posetta.infer.hard.start import start_latent
+from posetta.infer.hard.sweep import sweeps
 from posetta.infer.methods import HardMCMC
 from posetta.infer.progress import Report
 from posetta.model.model import Model
@@ -46,42 +48,45 @@ class ChainRun:
         latent = np.zeros((n, largest))
         latent[:, :dim] = start_latent(traces, dim, scalars[2] > 0.0, c, self.generator)
         self.chain = state.Chain(
-            latent=latent,
+            columns=np.ascontiguousarray(latent.T),
             greater=np.zeros((n, n), dtype=np.int32),
             closure=np.zeros((n, n), dtype=bool),
             scalars=scalars,
-            power=np.exp(scalars[1] * np.log1p(np.arange(n))),
+            weight=np.exp(scalars[1] * np.log1p(np.arange(n))),
+            log_weight=scalars[1] * np.log1p(np.arange(n)),
             W=np.zeros(n_steps),
             own=np.zeros(n_steps),
-            step_value=np.zeros(n_steps),
             row_value=np.zeros(n_rows),
             n_after=np.zeros((n_rows, n), dtype=np.int32),
             last_before=np.zeros((n_rows, n), dtype=np.int32),
             steps=np.array([0.5, 0.5]),
-            moves=np.zeros((len(kernel.MOVES), 2), dtype=np.int64),
+            moves=np.zeros((len(state.MOVES), 2), dtype=np.int64),
         )
         self.work = state.Work(
             W=np.zeros(n_steps),
             own=np.zeros(n_steps),
-            step_value=np.zeros(n_steps),
             row_value=np.zeros(n_rows),
             n_after=np.zeros((n_rows, n), dtype=np.int32),
             last_before=np.zeros((n_rows, n), dtype=np.int32),
             span=np.zeros((n_rows, 2), dtype=np.int64),
             rows=np.zeros(n_rows, dtype=np.int64),
+            n_rows=np.zeros(1, dtype=np.int64),
+            difference=np.zeros(n + 2),
             partners=np.zeros(n, dtype=np.int64),
             after=np.zeros(n, dtype=bool),
             before=np.zeros(n, dtype=bool),
             was_after=np.zeros(n, dtype=bool),
             was_before=np.zeros(n, dtype=bool),
+            crossed=np.zeros(n, dtype=np.int64),
             greater=np.zeros(n, dtype=np.int32),
             proposal=np.zeros(largest),
-            latent=np.zeros((n, largest)),
+            columns=np.zeros((largest, n)),
             closure=np.zeros((n, n), dtype=bool),
-            power=np.zeros(n),
+            weight=np.zeros(n),
+            log_weight=np.zeros(n),
         )
-        kernel.count_greater(self.chain)
-        kernel.evaluate(rows, self.chain.closure, self.chain.power, scalars[2], self.chain)
+        count_greater(self.chain)
+        refresh(rows, self.chain)
         draws = settings.draws
         self.moves_in_warmup = self.chain.moves.copy()
         self.n_kept = 0
@@ -103,11 +108,11 @@ class ChainRun:
             weights = np.exp(model.dim_log_prior(n))
             dim = max(2, int(generator.choice(len(weights), p=weights)) + 1)
             dim = min(dim, model.dim_max)
-        return np.array([rho, beta, noise, float(dim)])
+        return np.array([rho, beta, noise, float(dim), 1.0, 0.0])
 
     def sweep(self, first: int, count: int) -> None:
         """Run ``count`` sweeps; ``first`` is the number of the first one since the start."""
-        kernel.sweeps(
+        sweeps(
             self.rows,
             self.chain,
             self.work,
@@ -123,16 +128,16 @@ class ChainRun:
         s, chain = self.n_kept, self.chain
         dim = int(chain.scalars[3])
         self.bits[s] = np.packbits(chain.closure, axis=-1)
-        self.latents[s, :, :dim] = chain.latent[:, :dim]
-        self.scalars[s] = chain.scalars
+        self.latents[s, :, :dim] = chain.columns[:dim].T
+        self.scalars[s] = chain.scalars[:4]
         self.row_values[s] = chain.row_value
         self.log_posterior[s] = float(chain.row_value @ self.rows.counts) + self._log_prior()
         self.n_kept += 1
 
     def _log_prior(self) -> float:
         """Log prior of the state, up to constants."""
-        rho, beta, noise, dim = self.chain.scalars
-        u = self.chain.latent[:, : int(dim)]
+        rho, beta, noise, dim = self.chain.scalars[:4]
+        u = self.chain.columns[: int(dim)].T
         along = 1.0 + (dim - 1) * rho
         quadratic = ((u**2).sum() - rho / along * (u.sum(axis=1) ** 2).sum()) / (1.0 - rho)
         determinant = (dim - 1) * np.log1p(-rho) + np.log(along)
@@ -293,7 +298,7 @@ def _posterior(
     sampling = moves - np.sum([chain.moves_in_warmup for chain in chains], axis=0)
     diagnostics["acceptance"] = {
         name: round(float(accepted / proposed), 4)
-        for name, (proposed, accepted) in zip(kernel.MOVES, sampling, strict=True)
+        for name, (proposed, accepted) in zip(state.MOVES, sampling, strict=True)
         if proposed
     }
     diagnostics["proposals_per_second"] = round(float(moves[:, 0].sum() / seconds["run"]))

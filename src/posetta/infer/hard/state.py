@@ -7,6 +7,44 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+# Kinds of moves, the rows of `Chain.moves` (proposed, accepted).
+MOVES = (
+    "coordinate",
+    "redraw",
+    "item",
+    "swap",
+    "gap",
+    "stretch",
+    "exchange",
+    "rho",
+    "beta",
+    "noise",
+    "birth",
+    "death",
+)
+(
+    COORDINATE,
+    REDRAW,
+    ITEM,
+    SWAP,
+    GAP,
+    STRETCH,
+    EXCHANGE,
+    RHO,
+    BETA,
+    NOISE,
+    BIRTH,
+    DEATH,
+) = range(len(MOVES))
+
+# Places in `Chain.scalars`. POWER is the power of the likelihood, 1 but in tempered copies; VALUE
+# the log-likelihood of the present state (power 1).
+S_RHO, S_BETA, S_NOISE, S_DIM, S_POWER, S_VALUE = range(6)
+
+# Above this weight, taking one item out of W would leave few digits of the others: such rows are
+# summed anew.
+STEEP = 1e8
+
 
 class Rows(NamedTuple):
     """The traces, as the kernel reads them."""
@@ -42,23 +80,24 @@ class Fixed(NamedTuple):
 class Chain(NamedTuple):
     """The state of one chain; arrays are updated in place."""
 
-    latent: NDArray[np.float64]
-    """(item, largest dim): the first `dim` columns are in use."""
+    columns: NDArray[np.float64]
+    """(largest dim, item): the latent U transposed; the first `dim` columns of U are in use."""
     greater: NDArray[np.int32]
     """(i, j): number of columns in which u_i > u_j."""
     closure: NDArray[np.bool_]
     scalars: NDArray[np.float64]
-    """rho, beta, noise, dim."""
-    power: NDArray[np.float64]
+    """See S_RHO and the others above."""
+    weight: NDArray[np.float64]
     """(1 + s)^beta for s = 0 .. items - 1."""
+    log_weight: NDArray[np.float64]
     W: NDArray[np.float64]
+    """Total weight of the frontier at every listed step."""
     own: NDArray[np.float64]
-    step_value: NDArray[np.float64]
-    """log p_t of every listed step."""
+    """Weight of the item taken, 0 if it was not free. With noise only."""
     row_value: NDArray[np.float64]
-    """Log probability of one copy of each row."""
+    """Log probability of one copy of each row, as of the last full evaluation."""
     n_after: NDArray[np.int32]
-    """(row, item): successors of the item in the row. Kept at noise 0 only."""
+    """(row, item): successors of the item in the row. Noise 0 only."""
     last_before: NDArray[np.int32]
     """(row, item): position of its last predecessor in the row, -1 for none. Noise 0 only."""
     steps: NDArray[np.float64]
@@ -71,20 +110,26 @@ class Work(NamedTuple):
 
     W: NDArray[np.float64]
     own: NDArray[np.float64]
-    step_value: NDArray[np.float64]
     row_value: NDArray[np.float64]
     n_after: NDArray[np.int32]
     last_before: NDArray[np.int32]
     span: NDArray[np.int64]
     """(row, 2): first and last step of a row that a proposal touches."""
     rows: NDArray[np.int64]
+    """Rows that a proposal touches; ``n_rows[0]`` of them. With noise only."""
+    n_rows: NDArray[np.int64]
+    difference: NDArray[np.float64]
+    """Change of W from one step to the next; zero between proposals."""
     partners: NDArray[np.int64]
     after: NDArray[np.bool_]
     before: NDArray[np.bool_]
     was_after: NDArray[np.bool_]
     was_before: NDArray[np.bool_]
+    crossed: NDArray[np.int64]
+    """Items that a coordinate passes on its way."""
     greater: NDArray[np.int32]
     proposal: NDArray[np.float64]
-    latent: NDArray[np.float64]
+    columns: NDArray[np.float64]
     closure: NDArray[np.bool_]
-    power: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    log_weight: NDArray[np.float64]
