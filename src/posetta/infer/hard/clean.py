@@ -11,9 +11,9 @@ first and the last of them gives the new W and the likelihood ratio.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from posetta.infer.hard.compile import inner
 from posetta.infer.hard.relations import put_new
 from posetta.infer.hard.state import STEEP, Chain, Rows, Work
 from posetta.model.vector_math import log
@@ -22,7 +22,7 @@ from posetta.model.vector_math import log
 _BLOCK = 16
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def count_relations(
     rows: Rows,
     closure: NDArray[np.bool_],
@@ -43,8 +43,8 @@ def count_relations(
             last_before[r, a] = last
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _fill_W(
+@inner
+def _sum_weights(
     rows: Rows,
     r: int,
     weight: NDArray[np.float64],
@@ -61,7 +61,7 @@ def _fill_W(
             W[t] += w
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def evaluate_clean(
     rows: Rows,
     weight: NDArray[np.float64],
@@ -74,7 +74,7 @@ def evaluate_clean(
     """Fill W and the row values from the counts; return the count-weighted log-likelihood."""
     total = 0.0
     for r in range(len(rows.counts)):
-        _fill_W(rows, r, weight, n_after, last_before, W)
+        _sum_weights(rows, r, weight, n_after, last_before, W)
         value = 0.0
         for t in range(rows.n_listed[r]):
             a = rows.members[rows.offsets[r] + t]
@@ -84,7 +84,7 @@ def evaluate_clean(
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _find_last_before(rows: Rows, closure: NDArray[np.bool_], r: int, a: int) -> int:
     start = rows.offsets[r]
     p = rows.position[r, a]
@@ -95,7 +95,7 @@ def _find_last_before(rows: Rows, closure: NDArray[np.bool_], r: int, a: int) ->
     return -1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def weigh_clean(rows: Rows, chain: Chain, work: Work, i: int, n_partners: int) -> float:
     """Return the log-likelihood ratio of new relations between item i and its partners.
 
@@ -117,7 +117,7 @@ def weigh_clean(rows: Rows, chain: Chain, work: Work, i: int, n_partners: int) -
         p_i = position[r, i]
         n_after_i, last_i = old_after[r, i], old_last[r, i]
         lost_last, felt = False, False
-        low, high, value = listed, -1, 0.0
+        low, high, value = listed, np.int64(-1), 0.0
         for k in range(n_partners + 1):
             if k < n_partners:
                 a = partners[k]
@@ -183,7 +183,7 @@ def weigh_clean(rows: Rows, chain: Chain, work: Work, i: int, n_partners: int) -
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _weigh_steep(
     rows: Rows, chain: Chain, work: Work, r: int, i: int, n_partners: int, low: int, high: int
 ) -> float:
@@ -196,7 +196,7 @@ def _weigh_steep(
         if not touched:
             work.n_after[r, a] = chain.n_after[r, a]
             work.last_before[r, a] = chain.last_before[r, a]
-    _fill_W(rows, r, chain.weight, work.n_after, work.last_before, work.W)
+    _sum_weights(rows, r, chain.weight, work.n_after, work.last_before, work.W)
     base = rows.first_step[r]
     value = 0.0
     for t in range(base + low, base + high + 1):
@@ -204,7 +204,7 @@ def _weigh_steep(
     return value
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def keep_clean(rows: Rows, chain: Chain, work: Work, i: int, n_partners: int) -> None:
     """Make what `weigh_clean` found the state of the chain."""
     for q in range(rows.rows_of_start[i], rows.rows_of_start[i + 1]):

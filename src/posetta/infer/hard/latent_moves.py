@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from posetta.infer.hard.compile import compiled, copy, inner
 from posetta.infer.hard.likelihood import change, evaluate, keep_evaluation
 from posetta.infer.hard.relations import count_greater, product_closure
 from posetta.infer.hard.state import (
@@ -37,14 +37,14 @@ from posetta.infer.hard.state import (
 _STEPS = np.array([0.03, 0.1, 0.3, 1.0])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _row_log_prior(square: float, total: float, dim: int, rho: float) -> float:
     """Log density of a latent row, up to what depends on rho and dim only."""
     shrink = rho / (1.0 + (dim - 1) * rho)
     return -0.5 * (square - shrink * total * total) / (1.0 - rho)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _sums(columns: NDArray[np.float64], i: int, dim: int) -> tuple[float, float]:
     square, total = 0.0, 0.0
     for k in range(dim):
@@ -53,7 +53,7 @@ def _sums(columns: NDArray[np.float64], i: int, dim: int) -> tuple[float, float]
     return square, total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _allowed(rows: Rows, chain: Chain, i: int, k: int) -> tuple[float, float]:
     """Return where in column k item i may lie, the other columns given, at noise 0.
 
@@ -71,7 +71,7 @@ def _allowed(rows: Rows, chain: Chain, i: int, k: int) -> tuple[float, float]:
     return low, high
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def coordinate_moves(rows: Rows, chain: Chain, work: Work, count: int, generator: Any) -> None:
     """Move single coordinates: random walks at four scales, and redraws within what is allowed."""
     columns, greater, closure, moves = chain.columns, chain.greater, chain.closure, chain.moves
@@ -110,7 +110,7 @@ def coordinate_moves(rows: Rows, chain: Chain, work: Work, count: int, generator
         moves[kind, 0] += 1
         up = new > old
         low, high = min(old, new), max(old, new)
-        n_crossed, n_partners, allowed = 0, 0, True
+        n_crossed, n_partners, allowed = 0, np.int64(0), True
         for j in range(n):
             value = columns[k, j]
             if not low < value < high:
@@ -153,7 +153,7 @@ def coordinate_moves(rows: Rows, chain: Chain, work: Work, count: int, generator
                 greater[j, i] -= sign
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def item_moves(rows: Rows, chain: Chain, work: Work, count: int, generator: Any) -> None:
     """Shift items by the same amount in every column, or trade their places in two columns."""
     columns, proposal = chain.columns, work.proposal
@@ -180,7 +180,7 @@ def item_moves(rows: Rows, chain: Chain, work: Work, count: int, generator: Any)
         chain.moves[ITEM, 1] += _move_item(rows, chain, work, i, log_ratio, generator)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _move_item(
     rows: Rows, chain: Chain, work: Work, i: int, log_ratio: float, generator: Any
 ) -> bool:
@@ -188,12 +188,11 @@ def _move_item(
     columns, closure, greater, proposal = chain.columns, chain.closure, work.greater, work.proposal
     n, dim = columns.shape[1], int(chain.scalars[S_DIM])
     clean = chain.scalars[S_NOISE] <= 0.0
-    greater[:] = 0
-    for k in range(dim):
-        new = proposal[k]
-        for j in range(n):
-            greater[j] += new > columns[k, j]
-    n_partners = 0
+    for j in range(n):
+        greater[j] = 0
+        for k in range(dim):
+            greater[j] += proposal[k] > columns[k, j]
+    n_partners = np.int64(0)
     for j in range(n):
         after, before = greater[j] == dim, greater[j] == 0
         if j != i and (after != closure[i, j] or before != closure[j, i]):
@@ -222,7 +221,7 @@ def _move_item(
     return accepted
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def swap_moves(rows: Rows, chain: Chain, work: Work, count: int, generator: Any) -> None:
     """Swap the values of two items that are neighbours in one column: one pair can change."""
     columns, greater, closure = chain.columns, chain.greater, chain.closure
@@ -257,7 +256,7 @@ def swap_moves(rows: Rows, chain: Chain, work: Work, count: int, generator: Any)
             work.partners[0] = j
             work.after[j], work.before[j] = after, before
             work.was_after[0], work.was_before[0] = closure[i, j], closure[j, i]
-            accepted = change(rows, chain, work, i, 1, log_ratio, log_uniform)
+            accepted = change(rows, chain, work, i, np.int64(1), log_ratio, log_uniform)
         else:
             accepted = log_uniform < log_ratio
         if accepted:
@@ -267,7 +266,7 @@ def swap_moves(rows: Rows, chain: Chain, work: Work, count: int, generator: Any)
             chain.moves[SWAP, 1] += 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def gap_moves(chain: Chain, count: int, generator: Any) -> None:
     """Widen or narrow one gap of a column: shift an item and all above it. No rank changes."""
     columns = chain.columns
@@ -297,7 +296,7 @@ def gap_moves(chain: Chain, count: int, generator: Any) -> None:
             chain.moves[GAP, 1] += 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def stretch_moves(chain: Chain, count: int, generator: Any) -> None:
     """Stretch whole columns about their means by e^s and shift them by b. No rank changes.
 
@@ -330,7 +329,7 @@ def stretch_moves(chain: Chain, count: int, generator: Any) -> None:
             chain.moves[STRETCH, 1] += 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def exchange_moves(rows: Rows, chain: Chain, work: Work, count: int, generator: Any) -> None:
     """Exchange two columns for all items above a level: the upper part of the order turned over.
 
@@ -349,7 +348,7 @@ def exchange_moves(rows: Rows, chain: Chain, work: Work, count: int, generator: 
         i = int(generator.random() * n)
         level = columns[k, i] + columns[m, i]
         chain.moves[EXCHANGE, 0] += 1
-        new_columns[:, :] = columns
+        copy(columns, new_columns)
         for j in range(n):
             if columns[k, j] + columns[m, j] >= level:
                 new_columns[k, j], new_columns[m, j] = columns[m, j], columns[k, j]
@@ -358,7 +357,7 @@ def exchange_moves(rows: Rows, chain: Chain, work: Work, count: int, generator: 
         value = evaluate(rows, work.closure, chain.weight, chain.log_weight, noise, work)
         log_ratio = chain.scalars[S_POWER] * (value - chain.scalars[S_VALUE])
         if -generator.standard_exponential() < log_ratio:
-            columns[:, :] = new_columns
+            copy(new_columns, columns)
             keep_evaluation(chain, work, value)
             count_greater(chain)
             chain.moves[EXCHANGE, 1] += 1

@@ -5,26 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from posetta.infer.hard.clean import count_relations, evaluate_clean, keep_clean, weigh_clean
+from posetta.infer.hard.compile import compiled, copy, inner
 from posetta.infer.hard.noisy import evaluate_noisy, keep_noisy, weigh_noisy
 from posetta.infer.hard.relations import put_old
 from posetta.infer.hard.state import S_NOISE, S_POWER, S_VALUE, Chain, Rows, Work
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def fill_weights(
-    beta: float, weight: NDArray[np.float64], log_weight: NDArray[np.float64]
-) -> None:
+@compiled
+def fill_weights(beta: float, weight: NDArray[np.float64], log_weight: NDArray[np.float64]) -> None:
     """Fill (1 + s)^beta and its logarithm."""
     for s in range(len(weight)):
         log_weight[s] = beta * np.log(1.0 + s)
         weight[s] = np.exp(log_weight[s])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def evaluate(
     rows: Rows,
     closure: NDArray[np.bool_],
@@ -35,16 +33,14 @@ def evaluate(
 ) -> float:
     """Fill the likelihood of a `Chain` or a `Work` from scratch; return its weighted total."""
     if noise > 0.0:
-        return evaluate_noisy(
-            rows, closure, weight, noise, state.W, state.own, state.row_value
-        )
+        return evaluate_noisy(rows, closure, weight, noise, state.W, state.own, state.row_value)
     count_relations(rows, closure, state.n_after, state.last_before)
     return evaluate_clean(
         rows, weight, log_weight, state.n_after, state.last_before, state.W, state.row_value
     )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def refresh(rows: Rows, chain: Chain) -> None:
     """Evaluate the chain where it stands: clears what rounding has left in sums of differences."""
     chain.scalars[S_VALUE] = evaluate(
@@ -52,18 +48,18 @@ def refresh(rows: Rows, chain: Chain) -> None:
     )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def keep_evaluation(chain: Chain, work: Work, value: float) -> None:
     """Make an evaluation of ``work`` that of the chain."""
     chain.scalars[S_VALUE] = value
-    chain.W[:] = work.W
-    chain.own[:] = work.own
-    chain.row_value[:] = work.row_value
-    chain.n_after[:, :] = work.n_after
-    chain.last_before[:, :] = work.last_before
+    copy(work.W, chain.W)
+    copy(work.own, chain.own)
+    copy(work.row_value, chain.row_value)
+    copy(work.n_after, chain.n_after)
+    copy(work.last_before, chain.last_before)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def change(
     rows: Rows,
     chain: Chain,

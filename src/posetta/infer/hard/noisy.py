@@ -14,17 +14,15 @@ whose relation changed: subtract the old profiles from W, add the new ones.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from posetta.infer.hard.compile import inner, inner_fast
 from posetta.infer.hard.relations import put_new
 from posetta.infer.hard.state import S_NOISE, STEEP, Chain, Rows, Work
 from posetta.model.vector_math import log
 
-_FAST = {"reassoc", "contract", "nsz", "arcp"}
 
-
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _add_profile(
     rows: Rows,
     r: int,
@@ -55,7 +53,7 @@ def _add_profile(
     return own
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=_FAST)
+@inner_fast
 def row_value(
     rows: Rows, r: int, W: NDArray[np.float64], own: NDArray[np.float64], noise: float
 ) -> float:
@@ -70,7 +68,7 @@ def row_value(
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _fill_row(
     rows: Rows,
     r: int,
@@ -82,13 +80,13 @@ def _fill_row(
     base, listed = rows.first_step[r], rows.n_listed[r]
     W[base : base + listed] = 0.0
     for b in range(rows.offsets[r + 1] - rows.offsets[r]):
-        a = rows.members[rows.offsets[r] + b]
+        a = np.int64(rows.members[rows.offsets[r] + b])
         taken = _add_profile(rows, r, a, closure, weight, 1.0, W)
         if b < listed:
             own[base + b] = taken
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def evaluate_noisy(
     rows: Rows,
     closure: NDArray[np.bool_],
@@ -107,7 +105,7 @@ def evaluate_noisy(
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def weigh_noisy(rows: Rows, chain: Chain, work: Work, i: int, n_partners: int) -> float:
     """Return the log-likelihood ratio of new relations between item i and its partners.
 
@@ -144,7 +142,7 @@ def weigh_noisy(rows: Rows, chain: Chain, work: Work, i: int, n_partners: int) -
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _replace(
     rows: Rows,
     r: int,
@@ -165,7 +163,7 @@ def _replace(
                 work.own[rows.first_step[r] + p] = taken
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def keep_noisy(rows: Rows, chain: Chain, work: Work) -> None:
     """Make what `weigh_noisy` found the state of the chain."""
     for q in range(work.n_rows[0]):

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from posetta.infer.hard.compile import compiled, inner
 from posetta.infer.hard.state import S_DIM, Chain, Work
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def count_greater(chain: Chain) -> None:
     """Fill ``greater`` and the closure from the columns."""
     columns, greater = chain.columns, chain.greater
     n, dim = columns.shape[1], int(chain.scalars[S_DIM])
-    greater[:, :] = 0
-    for k in range(dim):
-        for i in range(n):
-            for j in range(n):
-                greater[i, j] += columns[k, i] > columns[k, j]
     for i in range(n):
         for j in range(n):
+            greater[i, j] = 0
+            for k in range(dim):
+                greater[i, j] += columns[k, i] > columns[k, j]
             chain.closure[i, j] = greater[i, j] == dim
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def product_closure(
     columns: NDArray[np.float64],
     dim: int,
@@ -45,7 +43,7 @@ def product_closure(
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def put_new(closure: NDArray[np.bool_], work: Work, i: int, n_partners: int) -> None:
     """Write the proposed relations of item i into the closure."""
     for k in range(n_partners):
@@ -54,7 +52,7 @@ def put_new(closure: NDArray[np.bool_], work: Work, i: int, n_partners: int) -> 
         closure[j, i] = work.before[j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def put_old(closure: NDArray[np.bool_], work: Work, i: int, n_partners: int) -> None:
     """Take the proposed relations of item i back."""
     for k in range(n_partners):

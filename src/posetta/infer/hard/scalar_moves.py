@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from posetta.infer.hard.clean import evaluate_clean
+from posetta.infer.hard.compile import copy, inner
 from posetta.infer.hard.likelihood import evaluate, fill_weights, keep_evaluation
 from posetta.infer.hard.noisy import evaluate_noisy, row_value
 from posetta.infer.hard.relations import count_greater, product_closure
@@ -30,7 +30,7 @@ from posetta.infer.hard.state import (
 )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def rho_moves(chain: Chain, fixed: Fixed, generator: Any) -> None:
     """Random walks on logit rho given the latents: no likelihood is involved."""
     columns = chain.columns
@@ -58,7 +58,7 @@ def rho_moves(chain: Chain, fixed: Fixed, generator: Any) -> None:
     chain.scalars[S_RHO] = rho
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _rho_density(
     rho: float, n: int, dim: int, square: float, squared_totals: float, a: float, b: float
 ) -> float:
@@ -69,7 +69,7 @@ def _rho_density(
     return -0.5 * (n * log_determinant + quadratic) + a * np.log(rho) + b * np.log(rest)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def beta_move(
     rows: Rows, chain: Chain, work: Work, fixed: Fixed, adapt: float, generator: Any
 ) -> None:
@@ -87,10 +87,8 @@ def beta_move(
                 rows, chain.closure, work.weight, noise, work.W, work.own, work.row_value
             )
         else:
-            work.n_after[:, :] = chain.n_after
-            work.last_before[:, :] = chain.last_before
             value = evaluate_clean(
-                rows, work.weight, work.log_weight, work.n_after, work.last_before,
+                rows, work.weight, work.log_weight, chain.n_after, chain.last_before,
                 work.W, work.row_value,
             )  # fmt: skip
         log_ratio = chain.scalars[S_POWER] * (value - chain.scalars[S_VALUE])
@@ -98,14 +96,17 @@ def beta_move(
         accept = np.exp(min(log_ratio, 0.0))
         if generator.random() < accept:
             chain.scalars[S_BETA] = new
-            chain.weight[:] = work.weight
-            chain.log_weight[:] = work.log_weight
-            keep_evaluation(chain, work, value)
+            chain.scalars[S_VALUE] = value
+            copy(work.weight, chain.weight)
+            copy(work.log_weight, chain.log_weight)
+            copy(work.W, chain.W)
+            copy(work.own, chain.own)
+            copy(work.row_value, chain.row_value)
             chain.moves[BETA, 1] += 1
     chain.steps[0] *= np.exp(adapt * (accept - 0.44))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def noise_move(
     rows: Rows, chain: Chain, work: Work, fixed: Fixed, adapt: float, generator: Any
 ) -> None:
@@ -127,12 +128,12 @@ def noise_move(
         if generator.random() < accept:
             chain.scalars[S_NOISE] = new
             chain.scalars[S_VALUE] = value
-            chain.row_value[:] = work.row_value
+            copy(work.row_value, chain.row_value)
             chain.moves[NOISE, 1] += 1
     chain.steps[1] *= np.exp(adapt * (accept - 0.44))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def dim_move(rows: Rows, chain: Chain, work: Work, fixed: Fixed, generator: Any) -> None:
     """Birth or death of a column, at a uniform place.
 
@@ -152,12 +153,12 @@ def dim_move(rows: Rows, chain: Chain, work: Work, fixed: Fixed, generator: Any)
     kind = BIRTH if up else DEATH
     chain.moves[kind, 0] += 1
     at = int(generator.random() * (new_dim if up else dim))
-    new_columns[:, :] = columns
+    copy(columns, new_columns)
     if up:
         along = 1.0 + (dim - 1) * rho
         sd = np.sqrt(1.0 - dim * rho * rho / along)
         for k in range(dim, at, -1):
-            new_columns[k] = columns[k - 1]
+            copy(columns[k - 1], new_columns[k])
         for i in range(n):
             total = 0.0
             for k in range(dim):
@@ -165,7 +166,7 @@ def dim_move(rows: Rows, chain: Chain, work: Work, fixed: Fixed, generator: Any)
             new_columns[at, i] = rho * total / along + sd * generator.standard_normal()
     else:
         for k in range(at, dim - 1):
-            new_columns[k] = columns[k + 1]
+            copy(columns[k + 1], new_columns[k])
     if not product_closure(new_columns, new_dim, rows.contradicted, noise <= 0.0, work.closure):
         return
     value = evaluate(rows, work.closure, chain.weight, chain.log_weight, noise, work)
@@ -173,7 +174,7 @@ def dim_move(rows: Rows, chain: Chain, work: Work, fixed: Fixed, generator: Any)
     log_ratio += fixed.dim_log_prior[new_dim - 1] - fixed.dim_log_prior[dim - 1]
     log_ratio += np.log(chance_back / chance_there)
     if -generator.standard_exponential() < log_ratio:
-        columns[:, :] = new_columns
+        copy(new_columns, columns)
         chain.scalars[S_DIM] = new_dim
         keep_evaluation(chain, work, value)
         count_greater(chain)

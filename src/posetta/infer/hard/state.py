@@ -77,6 +77,20 @@ class Fixed(NamedTuple):
     """log Pr(dim = 1), ...; empty when the dimension is fixed."""
 
 
+class Plan(NamedTuple):
+    """Which sweeps warm up, heat and keep."""
+
+    warmup: int
+    """Sweeps before the first draw; steps adapt only there."""
+    heated: int
+    """Sweeps over which the power of the likelihood rises to 1; at most `warmup`."""
+    first_power: float
+    thin: int
+    mix: NDArray[np.float64]
+    """Proposals in a sweep: coordinate and swap (per coordinate), item and gap (per item), stretch
+    and exchange (per column)."""
+
+
 class Chain(NamedTuple):
     """The state of one chain; arrays are updated in place."""
 
@@ -133,3 +147,18 @@ class Work(NamedTuple):
     closure: NDArray[np.bool_]
     weight: NDArray[np.float64]
     log_weight: NDArray[np.float64]
+
+
+class Kept(NamedTuple):
+    """Room for the draws of one chain, filled from the front."""
+
+    closure_bits: NDArray[np.uint8]
+    """(draw, item, byte): rows of the closure, eight pairs a byte."""
+    latent: NDArray[np.float64]
+    """(draw, item, largest dim), NaN beyond the dimension."""
+    scalars: NDArray[np.float64]
+    """(draw, 4): rho, beta, noise, dim."""
+    row_value: NDArray[np.float64]
+    """(draw, row): log probability of one copy."""
+    log_posterior: NDArray[np.float64]
+    """Up to a constant that depends on nothing inferred."""
