@@ -56,9 +56,9 @@ def rates() -> None:
     from posetta.infer.hard.latent_moves import coordinate_moves
 
     print("|  n | coordinate updates/s | all proposals/s | log posterior ESS/s | relations ESS/s |")
-    for n, sweeps in ((10, 40_000), (20, 20_000), (50, 6_000)):
-        chain = a_chain(n, draws=sweeps // 4, warmup=2000, thin=4)
-        chain.sweep(2000)
+    for n, warmup, sweeps in ((10, 1000, 40_000), (20, 2000, 20_000), (50, 12_000, 30_000)):
+        chain = a_chain(n, draws=sweeps // 10, warmup=warmup, thin=10)
+        chain.sweep(warmup)
         before, began = chain.chain.moves[:, 0].sum(), time.process_time()
         chain.sweep(sweeps)
         seconds = time.process_time() - began
