@@ -24,7 +24,8 @@ from numba import njit
 import posetta as po
 from posetta.infer.hard import likelihood
 from posetta.infer.hard.chain import ChainRun, rows_of
-from posetta.infer.hard.state import Chain, Rows, Work
+from posetta.infer.hard.relations import put_new
+from posetta.infer.hard.state import S_VALUE, Chain, Rows, Work
 from posetta.posterior.diagnostics import effective_size
 
 KINDS = ("coordinate", "swap", "item", "gap", "stretch", "exchange")
@@ -75,7 +76,7 @@ def rates() -> None:
 def _weigh_in_full(rows: Rows, chain: Chain, work: Work, i: int, n_partners: int) -> float:
     """Score every trace anew with 64-bit sets: O(T^2) a trace. The peer of `weigh_clean`."""
     closure, weight = chain.closure, chain.weight
-    likelihood.put_new(closure, work, i, n_partners)
+    put_new(closure, work, i, n_partners)
     n = closure.shape[0]
     before = np.zeros(n, dtype=np.uint64)
     after = np.zeros(n, dtype=np.uint64)
@@ -106,7 +107,7 @@ def _weigh_in_full(rows: Rows, chain: Chain, work: Work, i: int, n_partners: int
                         own = weight[size]
             total += rows.counts[r] * np.log(own / frontier)
             left &= ~(one << np.uint64(row[t]))
-    return total - chain.scalars[5]
+    return total - chain.scalars[S_VALUE]
 
 
 @njit(nogil=True, error_model="numpy")
