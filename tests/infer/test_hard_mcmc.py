@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -17,6 +19,7 @@ from posetta.infer.hard.latent_moves import (
 )
 from posetta.infer.hard.likelihood import evaluate, fill_weights, refresh
 from posetta.infer.hard.state import S_VALUE
+from posetta.infer.hard_mcmc import run as run_hard
 from posetta.model.hard import hard_trace_log_likelihood
 from posetta.model.latent import product_order
 from posetta.posterior.diagnostics import effective_size
@@ -129,6 +132,38 @@ def test_max_seconds_gives_back_what_was_drawn() -> None:
     assert 0 < post.draws.n_draws < 10**5
     assert post.draws.n_chains == 8
     assert "max_seconds" in post.warnings[-1]
+
+
+def test_ctrl_c_gives_back_what_was_drawn() -> None:
+    def press(_: float, words: str) -> None:
+        if "draws a chain" in words:
+            signal.raise_signal(signal.SIGINT)
+
+    settings = HardMCMC(draws=10**6, warmup=10, chains=2, thin=1)
+    post = run_hard(some_traces(6, 16), Model(), settings, 3, press)
+    assert post.status == "budget_reached"
+    assert 0 < post.draws.n_draws < 10**6
+    # The draws are those of an uninterrupted run.
+    whole = fit(
+        some_traces(6, 16), HardMCMC(draws=50, warmup=10, chains=2, thin=1), Model(), seed=3
+    )
+    np.testing.assert_array_equal(post.draws.latent[:, :50], whole.draws.latent)
+
+
+def test_many_items_and_a_random_dimension_are_warned_of() -> None:
+    short = HardMCMC(draws=4, warmup=0, chains=1, thin=1)
+    many = Traces.from_lists([["i0", "i1"]], items=[f"i{k}" for k in range(100)])
+    assert "dim_prior_mean" in fit(many, short, Model(dim="random")).warnings[-1]
+    narrow = fit(many, short, Model(dim="random", dim_prior_mean=4.0))
+    assert not any("dim_prior_mean" in words for words in narrow.warnings)
+
+
+def test_of_iterations_is_half_burn_in() -> None:
+    settings = HardMCMC.of_iterations(200_000, n_items=10, dim=4, draws=500)
+    sweeps = settings.warmup + settings.draws * settings.thin
+    assert sweeps * 2 * 10 * 5 == 200_000
+    assert settings.warmup == settings.draws * settings.thin
+    assert settings.heat == 0.0
 
 
 def test_nothing_drawn_in_time_is_an_error() -> None:

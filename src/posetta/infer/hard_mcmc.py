@@ -172,6 +172,7 @@ def _posterior(
     }
     diagnostics["proposals_per_second"] = round(float(moves[:, 0].sum() / seconds["run"]))
     status, warnings = mixing_status(diagnostics, stopped=stopped, remedy="Raise warmup and thin.")
+    warnings += _dim_warning(model, traces.n_items)
     return Posterior(
         items=traces.items,
         method="hard",
@@ -186,6 +187,17 @@ def _posterior(
         warnings=warnings,
         diagnostics=diagnostics,
         seconds=seconds,
+    )
+
+
+def _dim_warning(model: Model, n: int) -> tuple[str, ...]:
+    """Say when the truncated prior of a random dimension leaves the data little to choose."""
+    if model.dim != "random" or np.argmax(model.dim_log_prior(n)) + 1 < model.dim_max:
+        return ()
+    share = np.exp(model.dim_log_prior(n)[-1])
+    return (
+        f"with {n} items the prior of the dimension puts {share:.0%} on dim_max={model.dim_max}. "
+        "Set dim_prior_mean or dim_max, or fix dim.",
     )
 
 
