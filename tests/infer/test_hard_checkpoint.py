@@ -42,6 +42,14 @@ def test_resumed_draws_are_the_same(model: Model, tmp_path: Path) -> None:
     assert_same_draws(whole, part)
 
 
+def test_tempered_chains_resume_too(tmp_path: Path) -> None:
+    plan = {**PLAN, "rungs": 3}
+    file = str(tmp_path / "run.npz")
+    fit(TRAIN, HardMCMC(draws=30, checkpoint=file, **plan), seed=5)
+    more = fit(TRAIN, HardMCMC(draws=80, checkpoint=file, **plan), seed=5)
+    assert_same_draws(more, fit(TRAIN, HardMCMC(draws=80, **plan), seed=5))
+
+
 def test_more_draws_continue_a_finished_run(tmp_path: Path) -> None:
     file = str(tmp_path / "run.npz")
     fit(TRAIN, HardMCMC(draws=50, checkpoint=file, **PLAN), seed=5)

@@ -26,9 +26,10 @@ def data_sets() -> list[tuple[Traces, Model]]:
     return cases
 
 
-def standard_scores(traces: Traces, model: Model, seed: int) -> list[float]:
+def standard_scores(traces: Traces, model: Model, seed: int, rungs: int = 1) -> list[float]:
     """Return (chain mean - oracle) / joint standard error of every uncertain pair and scalar."""
-    post = fit(traces, HardMCMC(draws=1000, warmup=200, chains=4, thin=4), model, seed=seed)
+    settings = HardMCMC(draws=1000, warmup=200, chains=4, thin=4, rungs=rungs)
+    post = fit(traces, settings, model, seed=seed)
     exact = exact_posterior(traces, model, prior_draws=300_000, seed=seed)
     n = traces.n_items
     closures = np.unpackbits(post.draws.closure_bits, axis=-1, count=n).astype(float)
@@ -55,6 +56,12 @@ def test_agrees_with_the_oracle(seed: int) -> None:
     scores = np.concatenate([standard_scores(*case, seed) for case in data_sets()])
     assert len(scores) > 80
     assert np.mean(scores**2) < MEAN_SQUARE_LIMIT
+    assert np.abs(scores).max() < LARGEST_LIMIT
+
+
+@pytest.mark.parametrize("case", [1, 12, 13])
+def test_tempered_chains_agree_with_the_oracle(case: int) -> None:
+    scores = np.array(standard_scores(*data_sets()[case], seed=11, rungs=3))
     assert np.abs(scores).max() < LARGEST_LIMIT
 
 

@@ -125,7 +125,9 @@ def _identity(traces: Traces, model: Model, settings: HardMCMC, seed: int) -> di
 
 
 def _words(chains: Sequence[ChainRun], seconds: float) -> str:
-    rate = sum(int(chain.chain.moves[:, 0].sum()) for chain in chains) / max(seconds, 1e-3)
+    rate = sum(int(rung.moves[:, 0].sum()) for chain in chains for rung in chain.rungs) / max(
+        seconds, 1e-3
+    )
     kept = min(chain.n_kept for chain in chains)
     state = f"{kept} draws a chain" if kept else "warming up"
     return f"{state}, {rate / 1e3:,.0f} k proposals/s"
@@ -164,14 +166,20 @@ def _posterior(
     quantities |= {name: named[name] for name in inferred}
     diagnostics = chain_diagnostics(quantities, draws.closure_bits)
     moves = np.sum([chain.chain.moves for chain in chains], axis=0)
+    all_moves = np.sum([rung.moves for chain in chains for rung in chain.rungs], axis=0)
     sampling = moves - np.sum([chain.moves_in_warmup for chain in chains], axis=0)
     diagnostics["acceptance"] = {
         name: round(float(accepted / proposed), 4)
         for name, (proposed, accepted) in zip(MOVES, sampling, strict=True)
         if proposed
     }
-    diagnostics["proposals_per_second"] = round(float(moves[:, 0].sum() / seconds["run"]))
-    status, warnings = mixing_status(diagnostics, stopped=stopped, remedy="Raise warmup and thin.")
+    diagnostics["proposals_per_second"] = round(float(all_moves[:, 0].sum() / seconds["run"]))
+    if settings.rungs > 1:
+        proposed, accepted = np.sum([chain.trades for chain in chains], axis=(0, 1))
+        diagnostics["trades_accepted"] = round(float(accepted / max(proposed, 1)), 4)
+    status, warnings = mixing_status(
+        diagnostics, stopped=stopped, remedy="Raise warmup and thin, or rungs."
+    )
     warnings += _dim_warning(model, traces.n_items)
     return Posterior(
         items=traces.items,

@@ -42,6 +42,8 @@ class HardMCMC:
     """Sweeps for each draw that is kept."""
     heat: float = 0.5
     """Share of the warm-up in which the likelihood's power rises to 1; 0 for none."""
+    rungs: int = 1
+    """Tempered copies of each chain, 1 for none: slower, but chains that disagree find together."""
     max_seconds: float | None = None
     """Stop after this time and give back what was drawn."""
     checkpoint: str | None = None
@@ -60,7 +62,7 @@ class HardMCMC:
         return cls(draws=draws, warmup=sweeps - draws * thin, chains=chains, thin=thin, heat=0.0)
 
     def __post_init__(self) -> None:
-        _check_whole(self, draws=4, warmup=0, chains=1, thin=1)
+        _check_whole(self, draws=4, warmup=0, chains=1, thin=1, rungs=1)
         if not 0.0 <= self.heat <= 1.0:
             raise SettingError(f"heat={self.heat!r} must be a share of the warm-up, 0 to 1.")
         if self.max_seconds is not None and not self.max_seconds > 0.0:

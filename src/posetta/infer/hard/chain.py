@@ -18,9 +18,18 @@ from posetta.infer.methods import HardMCMC
 from posetta.model.model import Model
 from posetta.rng import child
 
+# Rungs are so far apart, times the root of the number of coordinates, in the log of the power:
+# about a third of the trades is then accepted (20 to 50 items).
+_SPACING = 2.3
+
 
 class ChainRun:
-    """One chain: its state, its own random stream, and the draws kept so far."""
+    """One chain: its state, its own random stream, and the draws kept so far.
+
+    With several rungs it is a ladder of copies that see the likelihood at falling powers. After
+    every sweep neighbours may trade places (parallel tempering); the first rung, at power 1, is
+    the one whose draws are kept.
+    """
 
     def __init__(
         self,
@@ -37,19 +46,32 @@ class ChainRun:
         self.fixed = _fixed(model, n)
         self.plan = _plan(traces, settings)
         self.largest = model.dim_max if model.dim == "random" else int(model.dim)
-        scalars = _start_scalars(model, n, self.generator)
-        dim, noisy = int(scalars[state.S_DIM]), scalars[state.S_NOISE] > 0.0
-        columns = np.zeros((self.largest, n))
-        columns[:dim] = start_latent(traces, dim, noisy, number, self.generator).T
-        self.chain = _chain(traces, columns, scalars)
+        self.rungs = [self._start(traces, model, number) for _ in range(settings.rungs)]
+        dim = self.largest if model.dim == "random" else int(model.dim)
+        self.powers = np.exp(-_SPACING * np.arange(settings.rungs) / np.sqrt(n * dim))
         self.work = _work(traces, self.largest)
-        fill_weights(scalars[state.S_BETA], self.chain.weight, self.chain.log_weight)
-        count_greater(self.chain)
-        refresh(rows, self.chain)
+        self.trades = np.zeros((settings.rungs - 1, 2), dtype=np.int64)
+        """Proposed and accepted trades between a rung and the next."""
         self.done = 0
         """Sweeps run so far."""
         self.moves_in_warmup = self.chain.moves.copy()
         self.kept = self._room(settings.draws)
+
+    @property
+    def chain(self) -> state.Chain:
+        """The state at power 1."""
+        return self.rungs[0]
+
+    def _start(self, traces: Traces, model: Model, number: int) -> state.Chain:
+        scalars = _start_scalars(model, self.n_items, self.generator)
+        dim, noisy = int(scalars[state.S_DIM]), scalars[state.S_NOISE] > 0.0
+        columns = np.zeros((self.largest, self.n_items))
+        columns[:dim] = start_latent(traces, dim, noisy, number, self.generator).T
+        chain = _chain(traces, columns, scalars)
+        fill_weights(scalars[state.S_BETA], chain.weight, chain.log_weight)
+        count_greater(chain)
+        refresh(self.rows, chain)
+        return chain
 
     def _room(self, draws: int) -> state.Kept:
         n, n_rows = self.n_items, len(self.rows.counts)
@@ -70,33 +92,65 @@ class ChainRun:
         """Run ``count`` more sweeps, at most to the end of the warm-up when still in it."""
         if self.done < self.plan.warmup:
             count = min(count, self.plan.warmup - self.done)
-        run_sweeps(
-            self.rows, self.chain, self.work, self.fixed, self.plan, self.kept,
-            self.done, count, self.generator,
-        )  # fmt: skip
+        if len(self.rungs) == 1:
+            self._run(0, self.done, count)
+        else:
+            for number in range(self.done, self.done + count):
+                for rung in range(len(self.rungs)):
+                    self._run(rung, number, 1)
+                self._trade(number)
         self.done += count
         if self.done == self.plan.warmup:
             self.moves_in_warmup = self.chain.moves.copy()
 
+    def _run(self, rung: int, first: int, count: int) -> None:
+        run_sweeps(
+            self.rows, self.rungs[rung], self.work, self.fixed, self.plan, self.kept,
+            self.powers[rung], rung == 0, first, count, self.generator,
+        )  # fmt: skip
+
+    def _trade(self, number: int) -> None:
+        """Let neighbours trade places, even and odd pairs in turn.
+
+        Step sizes and move counts belong to the rung and stay.
+        """
+        for k in range(number % 2, len(self.rungs) - 1, 2):
+            a, b = self.rungs[k], self.rungs[k + 1]
+            power, value = state.S_POWER, state.S_VALUE
+            apart = a.scalars[power] - b.scalars[power]
+            log_ratio = apart * (b.scalars[value] - a.scalars[value])
+            self.trades[k, 0] += 1
+            if -self.generator.standard_exponential() < log_ratio:
+                self.trades[k, 1] += 1
+                self.rungs[k] = b._replace(steps=a.steps, moves=a.moves)
+                self.rungs[k + 1] = a._replace(steps=b.steps, moves=b.moves)
+
     def frozen(self) -> dict[str, Any]:
         """Return all that decides how the chain goes on, as copies, and the draws so far."""
-        arrays = {f"chain_{name}": array.copy() for name, array in self.chain._asdict().items()}
+        arrays = {
+            f"rung{r}_{name}": array.copy()
+            for r, chain in enumerate(self.rungs)
+            for name, array in chain._asdict().items()
+        }
         kept = {f"kept_{name}": array[: self.n_kept] for name, array in self.kept._asdict().items()}
         return {
             **arrays,
             **kept,
             "moves_in_warmup": self.moves_in_warmup.copy(),
+            "trades": self.trades.copy(),
             "done": self.done,
             "generator": self.generator.bit_generator.state,
         }
 
     def thaw(self, frozen: dict[str, Any]) -> None:
         """Go on from a frozen state of the same chain."""
-        for name, array in self.chain._asdict().items():
-            array[...] = frozen[f"chain_{name}"]
+        for r, chain in enumerate(self.rungs):
+            for name, array in chain._asdict().items():
+                array[...] = frozen[f"rung{r}_{name}"]
         for name, array in self.kept._asdict().items():
             array[: len(frozen[f"kept_{name}"])] = frozen[f"kept_{name}"]
         self.moves_in_warmup = frozen["moves_in_warmup"]
+        self.trades = frozen["trades"]
         self.done = int(frozen["done"])
         self.generator.bit_generator.state = frozen["generator"]
 
@@ -141,7 +195,7 @@ def _plan(traces: Traces, settings: HardMCMC) -> state.Plan:
         # All traces together weigh as one: close to the prior.
         first_power=1.0 / max(len(traces), 1),
         thin=settings.thin,
-        mix=np.array([1.0, 1.0, 1.0, 1.0, 2.0, 1.0]),
+        mix=np.array([1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 0.5]),
     )
 
 

@@ -12,6 +12,7 @@ MOVES = (
     "coordinate",
     "redraw",
     "item",
+    "lever",
     "swap",
     "gap",
     "stretch",
@@ -26,6 +27,7 @@ MOVES = (
     COORDINATE,
     REDRAW,
     ITEM,
+    LEVER,
     SWAP,
     GAP,
     STRETCH,
@@ -87,8 +89,8 @@ class Plan(NamedTuple):
     first_power: float
     thin: int
     mix: NDArray[np.float64]
-    """Proposals in a sweep: coordinate and swap (per coordinate), item and gap (per item), stretch
-    and exchange (per column)."""
+    """Proposals in a sweep: coordinate and swap (per coordinate), item, lever and gap (per item),
+    stretch and exchange (per column)."""
 
 
 class Chain(NamedTuple):

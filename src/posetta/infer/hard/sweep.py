@@ -12,6 +12,7 @@ from posetta.infer.hard.latent_moves import (
     exchange_moves,
     gap_moves,
     item_moves,
+    lever_moves,
     stretch_moves,
     swap_moves,
 )
@@ -46,23 +47,25 @@ def run_sweeps(
     fixed: Fixed,
     plan: Plan,
     kept: Kept,
+    power: float,
+    keep: bool,
     first: int,
     count: int,
     generator: Any,
 ) -> None:
-    """Run sweeps ``first`` .. ``first + count - 1`` of a chain and keep the draws among them.
+    """Run sweeps ``first`` .. ``first + count - 1`` of a chain; if ``keep``, store its draws.
 
-    All that happens depends on the number of the sweep alone, so a chain is the same in whichever
-    portions it is run.
+    ``power`` is that of the likelihood after the heated part. All that happens depends on the number
+    of the sweep alone, so a chain is the same in whichever portions it is run.
     """
     for number in range(first, first + count):
         adapt = (number + 1.0) ** -0.6 if number < plan.warmup else 0.0
-        chain.scalars[S_POWER] = 1.0
+        chain.scalars[S_POWER] = power
         if number < plan.heated:
-            chain.scalars[S_POWER] = plan.first_power ** (1.0 - number / plan.heated)
+            chain.scalars[S_POWER] *= plan.first_power ** (1.0 - number / plan.heated)
         _sweep(rows, chain, work, fixed, plan, adapt, generator)
         drawn = number - plan.warmup + 1
-        keeping = drawn > 0 and drawn % plan.thin == 0
+        keeping = keep and drawn > 0 and drawn % plan.thin == 0
         if keeping or number % _REFRESH == 0:
             refresh(rows, chain)
         if keeping:
@@ -79,9 +82,10 @@ def _sweep(
     coordinate_moves(rows, chain, work, int(mix[0] * n * dim), generator)
     swap_moves(rows, chain, work, int(mix[1] * n * dim), generator)
     item_moves(rows, chain, work, int(mix[2] * n), generator)
-    gap_moves(chain, int(mix[3] * n), generator)
-    stretch_moves(chain, int(mix[4] * dim), generator)
-    exchange_moves(rows, chain, work, int(mix[5] * dim), generator)
+    lever_moves(rows, chain, work, int(mix[3] * n), generator)
+    gap_moves(chain, int(mix[4] * n), generator)
+    stretch_moves(chain, int(mix[5] * dim), generator)
+    exchange_moves(rows, chain, work, int(mix[6] * dim), generator)
     if fixed.infer_rho:
         rho_moves(chain, fixed, generator)
     if fixed.infer_beta:
