@@ -55,8 +55,8 @@ def run_sweeps(
 ) -> None:
     """Run sweeps ``first`` .. ``first + count - 1`` of a chain; if ``keep``, store its draws.
 
-    ``power`` is that of the likelihood after the heated part. All that happens depends on the number
-    of the sweep alone, so a chain is the same in whichever portions it is run.
+    ``power`` is that of the likelihood after the heated part. All that happens depends on the
+    number of the sweep alone, so a chain is the same in whichever portions it is run.
     """
     for number in range(first, first + count):
         adapt = (number + 1.0) ** -0.6 if number < plan.warmup else 0.0
