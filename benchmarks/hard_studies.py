@@ -12,20 +12,21 @@ from __future__ import annotations
 
 import argparse
 import resource
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 import posetta as po
 
-# Settings by the number of items: draws, warm-up and thin of each of four chains.
+# Settings by the number of items, for each of four chains.
 BUDGET = {
-    10: (1000, 1000, 5),
-    20: (1000, 2000, 10),
-    30: (1000, 4000, 20),
-    50: (1000, 12_000, 80),
-    100: (250, 12_000, 100),
-    200: (40, 400, 10),
+    10: po.HardMCMC(draws=1000, warmup=1000, thin=5),
+    20: po.HardMCMC(draws=1000, warmup=2000, thin=10),
+    30: po.HardMCMC(draws=1000, warmup=4000, thin=20),
+    50: po.HardMCMC(draws=500, warmup=3000, thin=12, rungs=6),
+    100: po.HardMCMC(draws=250, warmup=8000, thin=40),
+    200: po.HardMCMC(draws=40, warmup=400, thin=10),
 }
 
 
@@ -53,7 +54,6 @@ def scores(post: po.Posterior, sim: po.Simulation) -> str:
 
 
 def converge(n: int, rhos: list[float], seeds: list[int], max_seconds: float | None) -> None:
-    draws, warmup, thin = BUDGET[n]
     print(
         "| n | rho | seed | status | seconds | R-hat log posterior | largest R-hat | least ESS | "
         "chain MAE | proposals/s | F1 | intersection F1 | Brier | intersection Brier | memory MB |"
@@ -61,7 +61,7 @@ def converge(n: int, rhos: list[float], seeds: list[int], max_seconds: float | N
     for rho in rhos:
         for seed in seeds:
             sim = po.simulate(n, rho=rho, seed=seed)
-            settings = po.HardMCMC(draws=draws, warmup=warmup, thin=thin, max_seconds=max_seconds)
+            settings = replace(BUDGET[n], max_seconds=max_seconds)
             post = po.fit(sim.train, settings, seed=1, progress=True)
             memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
             print(
