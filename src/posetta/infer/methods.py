@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Integral
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from posetta.baselines.settings import Majority, Maximal
 from posetta.errors import SettingError, choice
 
-__all__ = ["METHODS", "Exact", "HardMCMC", "Majority", "Maximal", "Settings", "settings_of"]
+__all__ = [
+    "METHODS",
+    "Exact",
+    "FlowVI",
+    "FullRankVI",
+    "HardMCMC",
+    "Majority",
+    "Maximal",
+    "RelaxedNUTS",
+    "Settings",
+    "settings_of",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,8 +56,106 @@ class HardMCMC:
 
     def __post_init__(self) -> None:
         _check_whole(self, draws=4, warmup=0, chains=1, thin=1)
-        if self.max_seconds is not None and not self.max_seconds > 0.0:
-            raise SettingError(f"max_seconds={self.max_seconds!r} must be greater than 0.")
+        _check_positive(self, "max_seconds")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RelaxedNUTS:
+    """The no-U-turn sampler on the relaxed posterior."""
+
+    draws: int = 500
+    """Draws kept of each chain."""
+    warmup: int = 500
+    """Iterations before the first draw; step size and mass matrix adapt only then."""
+    chains: int = 4
+    thin: int = 1
+    """Iterations for each draw that is kept."""
+    max_seconds: float | None = None
+    """Stop after this time and give back what was drawn."""
+    target_accept: float = 0.8
+    """Mean acceptance that the step size is tuned for; larger means smaller steps."""
+    max_depth: int = 10
+    """Doublings of a trajectory at most: 2^max_depth gradients."""
+    mass_matrix: Literal["diagonal", "low-rank"] = "diagonal"
+    """Shape of the adapted scales; "low-rank" also learns the strongest correlations."""
+
+    def __post_init__(self) -> None:
+        _check_whole(self, draws=4, warmup=20, chains=1, thin=1, max_depth=1)
+        _check_positive(self, "max_seconds")
+        _check_share(self, "target_accept")
+        choice(self.mass_matrix, ("diagonal", "low-rank"), "mass_matrix")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FullRankVI:
+    """A Gaussian with full covariance on the unconstrained coordinates, fitted to the ELBO."""
+
+    draws: int = 2000
+    """Draws from the fitted Gaussian."""
+    iterations: int = 1000
+    """Steps of the optimiser at most, for each restart."""
+    gradient_samples: int = 32
+    """Points of the Gaussian behind each step."""
+    elbo_samples: int = 200
+    """Points behind each estimate of the ELBO."""
+    tolerance: float = 0.01
+    """Stop when the ELBO gains less than this share of its own noise and size."""
+    restarts: int = 2
+    """Starting points; the fit with the best ELBO is kept."""
+    max_seconds: float | None = None
+    """Stop after this time with the best fit so far."""
+
+    def __post_init__(self) -> None:
+        _check_whole(self, draws=4, iterations=1, gradient_samples=2, elbo_samples=2, restarts=1)
+        _check_positive(self, "tolerance", "max_seconds")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlowVI:
+    """A neural spline flow on the unconstrained coordinates, fitted to the ELBO."""
+
+    draws: int = 2000
+    """Draws from the fitted flow."""
+    layers: int = 4
+    """Autoregressive spline layers."""
+    bins: int = 16
+    """Pieces of each spline."""
+    width: int = 64
+    """Units of each hidden layer."""
+    iterations: int = 2000
+    """Steps of the optimiser at most, for each restart."""
+    gradient_samples: int = 4
+    """Points of the flow behind each step."""
+    elbo_samples: int = 16
+    """Points behind each estimate of the ELBO."""
+    learning_rate: float = 1e-3
+    """Largest step size of Adam; it ends at a fifth of it."""
+    warmup_share: float = 0.1
+    """Share of the iterations over which the step size rises."""
+    clip: float = 10.0
+    """Largest norm of a gradient."""
+    patience: int = 10
+    """Estimates of the ELBO without a gain before a restart ends."""
+    restarts: int = 2
+    """Starting points; the best checkpoint of all is kept."""
+    max_seconds: float | None = None
+    """Stop after this time with the best checkpoint so far."""
+
+    def __post_init__(self) -> None:
+        _check_whole(
+            self,
+            draws=4,
+            layers=1,
+            bins=2,
+            width=1,
+            iterations=1,
+            gradient_samples=1,
+            elbo_samples=2,
+            patience=1,
+            restarts=1,
+        )
+        _check_positive(self, "learning_rate", "clip", "max_seconds")
+        _check_share(self, "warmup_share")
 
 
 def _check_whole(settings: object, **least: int) -> None:
@@ -58,7 +167,22 @@ def _check_whole(settings: object, **least: int) -> None:
             raise SettingError(f"{name}={value!r} must be a whole number from {lowest}.")
 
 
-Settings = Exact | HardMCMC | Majority | Maximal
+def _check_positive(settings: object, *names: str) -> None:
+    """Refuse settings that are neither None nor a number greater than 0."""
+    for name in names:
+        value = getattr(settings, name)
+        if value is not None and not value > 0.0:
+            raise SettingError(f"{name}={value!r} must be greater than 0.")
+
+
+def _check_share(settings: object, name: str) -> None:
+    """Refuse a setting that lies outside (0, 1)."""
+    value = getattr(settings, name)
+    if not 0.0 < value < 1.0:
+        raise SettingError(f"{name}={value!r} must lie between 0 and 1.")
+
+
+Settings = Exact | HardMCMC | RelaxedNUTS | FullRankVI | FlowVI | Majority | Maximal
 
 
 class Method(NamedTuple):
@@ -76,9 +200,13 @@ class Method(NamedTuple):
 _SCORED = frozenset({"beta", "noise"})
 _LATENT = {"dim", "dim_prior_mean", "dim_max", "rho", "rho_prior", "beta_prior", "noise_prior"}
 _HARD = _SCORED | _LATENT
+_RELAXED = (_HARD - {"dim_prior_mean", "dim_max"}) | {"tau", "gamma", "gamma_prior"}
 
 METHODS: dict[str, Method] = {
     "hard": Method(HardMCMC, "posetta.infer.hard_mcmc", _HARD, reports=True),
+    "nuts": Method(RelaxedNUTS, "posetta.infer.nuts", _RELAXED, reports=True),
+    "fullrank": Method(FullRankVI, "posetta.infer.gaussian_vi", _RELAXED, reports=True),
+    "flow": Method(FlowVI, "posetta.infer.flow_vi", _RELAXED, reports=True),
     "exact": Method(Exact, "posetta.infer.exact", _HARD),
     "majority": Method(Majority, "posetta.baselines.majority", _SCORED),
     "maximal": Method(Maximal, "posetta.baselines.maximal", _SCORED),

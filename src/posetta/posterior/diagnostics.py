@@ -9,9 +9,17 @@ forms.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm, rankdata
+
+from posetta.posterior.posterior import Status
+
+R_HAT_LIMIT = 1.05
+ESS_LIMIT = 100.0
 
 
 def split(draws: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -66,3 +74,91 @@ def _autocovariance(halves: NDArray[np.float64]) -> NDArray[np.float64]:
     centred = halves - halves.mean(axis=1, keepdims=True)
     spectrum = np.fft.rfft(centred, 2 * n, axis=1)
     return np.asarray(np.fft.irfft(np.abs(spectrum) ** 2, axis=1)[:, :n] / n)
+
+
+def plain_split_r_hats(draws: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return split R-hat, without ranks, of every quantity of (chain, draw, quantity)."""
+    halves = split(draws)
+    n = halves.shape[1]
+    within = halves.var(axis=1, ddof=1).mean(axis=0)
+    between = n * halves.mean(axis=1).var(axis=0, ddof=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        r_hat = np.sqrt((n - 1) / n + between / within / n)
+    return np.where((within == 0.0) & (between == 0.0), 1.0, r_hat)
+
+
+def chain_diagnostics(
+    quantities: Mapping[str, NDArray[np.float64]],
+    closure_bits: NDArray[np.uint8],
+    latent: NDArray[np.float64] | None = None,
+) -> dict[str, Any]:
+    """Say how well chains agree, in the words of ``result.json``.
+
+    ``quantities`` (log density and inferred scalars, each (chain, draw)) are the gate: `r_hat_max`
+    and `ess_min` are theirs. Pairs with a probability between 0.02 and 0.98 add the 99th percentile
+    of plain R-hat and the largest Monte Carlo standard error; ``chain_mae_max`` is the largest mean
+    difference of the pair probabilities between two chains. With ``latent`` (chain, draw, item,
+    dim) the margins min_k (u_ik - u_jk), which do not care for the order of the columns, are
+    compared too; latent columns never are, since they switch labels.
+    """
+    n = closure_bits.shape[2]
+    r_hat = {name: split_r_hat(values) for name, values in quantities.items()}
+    ess = {name: effective_size(values) for name, values in quantities.items()}
+    closures = np.unpackbits(closure_bits, axis=-1, count=n)
+    by_chain = closures.mean(axis=1)
+    share = by_chain.mean(axis=0)
+    uncertain = closures[:, :, (share > 0.02) & (share < 0.98)].astype(np.float64)
+    pairs = max(n * (n - 1), 1)
+    apart = [np.abs(a - b).sum() / pairs for k, a in enumerate(by_chain) for b in by_chain[k + 1 :]]
+    found = {
+        "r_hat": r_hat,
+        "ess": ess,
+        "r_hat_max": float(np.nanmax([*r_hat.values(), 1.0])),
+        "ess_min": float(np.nanmin([*ess.values(), np.inf])),
+        "pair_r_hat_99": _percentile_99(plain_split_r_hats(uncertain)),
+        "pair_mcse_max": max(map(_standard_error, np.moveaxis(uncertain, 2, 0)), default=0.0),
+        "chain_mae_max": float(max(apart, default=0.0)),
+    }
+    if latent is not None:
+        # One item at a time: all margins of thousands of draws would not fit the memory.
+        others = [np.arange(n) != i for i in range(n)]
+        r_hats = [plain_split_r_hats(_margins(latent, i)[..., others[i]]) for i in range(n)]
+        found["margin_r_hat_99"] = _percentile_99(np.concatenate(r_hats))
+    return found
+
+
+def _margins(latent: NDArray[np.float64], i: int) -> NDArray[np.float64]:
+    """Return min_k (u_ik - u_jk) of every j as (chain, draw, j)."""
+    margin = latent[:, :, i, None, 0] - latent[:, :, :, 0]
+    for k in range(1, latent.shape[3]):
+        np.minimum(margin, latent[:, :, i, None, k] - latent[:, :, :, k], out=margin)
+    return margin
+
+
+def _standard_error(draws: NDArray[np.float64]) -> float:
+    return float(draws.std(ddof=1) / np.sqrt(effective_size(draws, by_rank=False)))
+
+
+def _percentile_99(values: NDArray[np.float64]) -> float:
+    return float(np.sort(values)[int(0.99 * len(values))]) if len(values) else 1.0
+
+
+def mixing_status(
+    found: Mapping[str, Any], *, stopped: bool, remedy: str
+) -> tuple[Status, tuple[str, ...]]:
+    """Return the status of a run of chains, and warnings; ``remedy`` names the settings to change.
+
+    ``stopped`` says that time or the user ended the run early.
+    """
+    warnings = []
+    r_hat, ess = found["r_hat_max"], found["ess_min"]
+    mixed = r_hat <= R_HAT_LIMIT and ess >= ESS_LIMIT
+    if not mixed:
+        warnings.append(
+            f"the chains have not mixed: R-hat {r_hat:.2f} (at most {R_HAT_LIMIT}), effective "
+            f"draws {ess:.0f} (at least {ESS_LIMIT:.0f}), pair probabilities of two chains differ "
+            f"by {found['chain_mae_max']:.3f} on average. {remedy}"
+        )
+    if stopped:
+        warnings.append("the run was stopped early; raise max_seconds for the full run.")
+    return ("budget_reached" if stopped else "ok" if mixed else "unmixed"), tuple(warnings)
