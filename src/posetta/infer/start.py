@@ -155,8 +155,6 @@ def _best(target: Target, parameters: Parameters, **grids: Sequence[float]) -> N
     A hard chain knows no gamma, and rank scores know neither gamma nor beta.
     """
     free = {name: grid for name, grid in grids.items() if name in target.inferred}
-    points = [
-        target.unconstrain(parameters._replace(**dict(zip(free, values, strict=True))))
-        for values in product(*free.values())
-    ]
+    choices = [dict(zip(free, values, strict=True)) for values in product(*free.values())]
+    points = [target.unconstrain(Parameters(**{**parameters._asdict(), **c})) for c in choices]
     return max(points, key=target.log_density)
