@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from posetta.baselines.settings import Majority, Maximal
 from posetta.errors import SettingError, choice
@@ -21,6 +21,9 @@ __all__ = [
     "Settings",
     "settings_of",
 ]
+
+StartKind = Literal["hard", "traces", "prior"]
+"""Kinds of starting points of relaxed methods, see `posetta.infer.start`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,12 +81,19 @@ class RelaxedNUTS:
     """Doublings of a trajectory at most: 2^max_depth gradients."""
     mass_matrix: Literal["diagonal", "low-rank"] = "diagonal"
     """Shape of the adapted scales; "low-rank" also learns the strongest correlations."""
+    starts: tuple[StartKind, ...] = ("hard", "traces", "hard", "prior")
+    """Where the chains start, one after another, again from the first when there are more: the end
+    of a short Hard-MCMC chain, rank scores of observed traces, or a draw from the prior."""
 
     def __post_init__(self) -> None:
         _check_whole(self, draws=4, warmup=20, chains=1, thin=1, max_depth=1)
         _check_positive(self, "max_seconds")
         _check_share(self, "target_accept")
         choice(self.mass_matrix, ("diagonal", "low-rank"), "mass_matrix")
+        if isinstance(self.starts, str) or not self.starts:
+            raise SettingError(f"starts={self.starts!r} must name one or more kinds of start.")
+        for kind in self.starts:
+            choice(kind, get_args(StartKind), "starts")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +18,10 @@ from scipy.stats import rankdata
 from posetta.data import Traces
 from posetta.errors import InputError
 from posetta.infer.hard_mcmc import run as run_hard
-from posetta.infer.methods import HardMCMC
+from posetta.infer.methods import HardMCMC, StartKind
 from posetta.infer.progress import silent
 from posetta.model.target import SCALARS, Parameters, Target
 from posetta.rng import child, seed_sequence
-
-StartKind = Literal["hard", "traces", "prior"]
 
 HARD_SWEEPS = 300
 _CANDIDATE_TRACES = 64
