@@ -17,12 +17,7 @@ import time
 from typing import Any
 
 import numpy as np
-from numba import (
-    carray,  # type: ignore[attr-defined]
-    cfunc,
-    njit,
-    types,
-)
+from numba import carray, cfunc, njit, types  # type: ignore[attr-defined]
 from numpy.typing import NDArray
 
 from posetta.model.target import Target, log_density_and_gradient
