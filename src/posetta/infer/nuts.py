@@ -92,7 +92,10 @@ class Chain:
 
     def collect(self) -> dict[str, NDArray[Any]]:
         """End the chain where it is; return points and statistics, the warm-up left out."""
-        found = self._sampler.abort() if self._found is None else self._found
+        with warnings.catch_warnings():
+            # ArviZ finds it odd that a chain has no draws yet; `_stacked` says it better.
+            warnings.simplefilter("ignore", UserWarning)
+            found = self._sampler.abort() if self._found is None else self._found
         statistics = found["sample_stats"]
         drawn = {"point": found["posterior"]["point"].to_numpy()[0]}
         for name in ("logp", "diverging", "maxdepth_reached", "n_steps"):
