@@ -7,7 +7,7 @@ callbacks here never enter the interpreter, so chains run side by side at full s
 A callback gets one address beside its vectors. It leads to a single block of 64-bit words that
 holds everything the density needs, laid out by `pack`:
 
-    length, draws so far, n, dim, rows, members | tau, constant, fixed (4), priors (8)
+    length, draws and gradients so far, n, dim, rows, members | tau, constant, fixed (4), priors (8)
     | offsets (rows + 1) | listed (rows) | counts (rows) | members (two to the word)
 """
 
@@ -22,15 +22,15 @@ from numpy.typing import NDArray
 
 from posetta.model.target import Target, log_density_and_gradient
 
-DRAWS_SO_FAR = 1
-_HEADER = 6
+DRAWS_SO_FAR, GRADIENTS_SO_FAR = 1, 2
+_HEADER = 7
 _NUMBERS = 14
 
 OK, NOT_FINITE = 0, 4
 
 
 def pack(target: Target) -> NDArray[np.int64]:
-    """Return the block of a target. Every chain needs its own, since it counts its draws there."""
+    """Return the block of a target. Every chain needs its own, since it counts there."""
     n, dim, tau, constant, fixed, priors, members, offsets, n_listed, counts = target.arguments
     padded = np.zeros(len(members) + len(members) % 2, dtype=np.uint32)
     padded[: len(members)] = members
@@ -38,7 +38,7 @@ def pack(target: Target) -> NDArray[np.int64]:
     body = np.concatenate(
         [numbers.view(np.int64), offsets, n_listed, counts, padded.view(np.int64)]
     )
-    header = [_HEADER + len(body), 0, n, dim, len(counts), len(members)]
+    header = [_HEADER + len(body), 0, 0, n, dim, len(counts), len(members)]
     return np.concatenate([np.array(header, dtype=np.int64), body])
 
 
@@ -47,7 +47,7 @@ def packed_log_density(
     block: NDArray[np.int64], w: NDArray[np.float64], gradient: NDArray[np.float64]
 ) -> float:
     """Return the log density at ``w`` of the target in ``block``, and fill its gradient."""
-    n, dim, n_rows, n_members = block[2], block[3], block[4], block[5]
+    n, dim, n_rows, n_members = block[3], block[4], block[5], block[6]
     numbers = block[_HEADER : _HEADER + _NUMBERS].view(np.float64)
     offsets = block[_HEADER + _NUMBERS :][: n_rows + 1]
     n_listed = block[_HEADER + _NUMBERS + n_rows + 1 :][:n_rows]
@@ -78,6 +78,7 @@ _vector, _block = _pointer(types.double), _pointer(types.int64)
 def log_density_callback(size: int, w: Any, gradient: Any, value: Any, block: Any) -> int:
     """Write value and gradient; say so if the value is not finite."""
     packed = carray(block, (carray(block, (1,))[0],))
+    packed[GRADIENTS_SO_FAR] += 1
     result = carray(value, (1,))
     result[0] = packed_log_density(packed, carray(w, (size,)), carray(gradient, (size,)))
     return OK if np.isfinite(result[0]) else NOT_FINITE

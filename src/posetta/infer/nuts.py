@@ -82,6 +82,11 @@ class Chain:
         """Iterations so far, warm-up included."""
         return int(self.block[callbacks.DRAWS_SO_FAR])
 
+    @property
+    def n_gradients(self) -> int:
+        """Gradients so far, warm-up included."""
+        return int(self.block[callbacks.GRADIENTS_SO_FAR])
+
     def finishes_within(self, seconds: float) -> bool:
         """Wait at most so long; return whether all iterations are done."""
         if self._found is None:
@@ -128,14 +133,18 @@ def run(
         interrupted = True
     stopped = interrupted or not _all_finish(chains)
     drawn = _stacked([chain.collect() for chain in chains], settings.thin)
-    seconds = {"start": started - began, "run": time.perf_counter() - started}
-
     draws = draws_of(target, drawn["point"])
     quantities = {"log_density": drawn["logp"]}
     quantities |= {name: draws.scalars[name] for name in target.inferred}
     diagnostics = chain_diagnostics(quantities, draws.closure_bits, draws.latent)
     diagnostics |= _sampler_diagnostics(drawn)
+    diagnostics["gradients"] = sum(chain.n_gradients for chain in chains)
     status, warnings_ = _status(diagnostics, stopped)
+    seconds = {
+        "compile": callbacks.COMPILE_SECONDS,
+        "start": started - began,
+        "run": time.perf_counter() - started,
+    }
     return posterior_of(
         target,
         draws,
@@ -145,7 +154,7 @@ def run(
         status=status,
         warnings=warnings_,
         diagnostics=diagnostics,
-        seconds={"compile": callbacks.COMPILE_SECONDS, **seconds},
+        seconds=seconds,
     )
 
 
