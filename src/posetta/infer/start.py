@@ -7,7 +7,10 @@ differ, so several of them are over-dispersed starts of chains or restarts.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -38,17 +41,18 @@ def starting_points(
     """Return one point (coordinate,) for each of ``kinds``, stacked.
 
     Point k is the same whatever the other kinds are. ``hard_sweeps`` is the length of a hard chain,
-    by default 40 for each item. Where no hard chain can run (one column, and
-    traces that contradict each other), "hard" falls back to "traces"; without traces that falls
-    back to "prior".
+    by default 40 for each item. Where no hard chain can run (one column, and traces that contradict
+    each other), "hard" falls back to "traces"; without traces every point is from the prior.
     """
     if hard_sweeps is None:
         hard_sweeps = _HARD_SWEEPS_AN_ITEM * target.traces.n_items
-    return np.stack([_point(target, kind, k, seed, hard_sweeps) for k, kind in enumerate(kinds)])
+    point = partial(_point, target, seed, hard_sweeps)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # hard chains release the interpreter lock
+        return np.stack(list(pool.map(point, range(len(kinds)), kinds)))
 
 
 def _point(
-    target: Target, kind: StartKind, k: int, seed: int, hard_sweeps: int
+    target: Target, seed: int, hard_sweeps: int, k: int, kind: StartKind
 ) -> NDArray[np.float64]:
     generator = child(seed, "start", k)
     if len(target.traces) == 0:
