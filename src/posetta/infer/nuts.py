@@ -22,7 +22,7 @@ from posetta.model.target import Target
 from posetta.posterior import Posterior
 from posetta.posterior.diagnostics import chain_diagnostics, mixing_status
 from posetta.posterior.posterior import Status
-from posetta.rng import seed_sequence
+from posetta.rng import child
 
 with warnings.catch_warnings():
     # ArviZ, which nutpie loads, announces its next major version at every import.
@@ -44,6 +44,9 @@ class Chain:
         self, target: Target, settings: RelaxedNUTS, start: NDArray[np.float64], seed: int, c: int
     ) -> None:
         size = target.n_parameters
+        generator = child(seed, "nuts", c)
+        # nutpie refuses a gradient that is exactly 0 anywhere, as at the mode of a prior.
+        start = start + 1e-3 * generator.standard_normal(size)
         self.block = callbacks.pack(target)
         self.total = settings.warmup + settings.draws * settings.thin
         # One sampler for each chain: chain 2 is the same whether two or eight of them run.
@@ -68,7 +71,7 @@ class Chain:
             tune=settings.warmup,
             chains=1,
             cores=1,
-            seed=int(seed_sequence(seed, "nuts", c).generate_state(1)[0]),
+            seed=int(generator.integers(2**32)),
             low_rank_modified_mass_matrix=settings.mass_matrix == "low-rank",
             target_accept=settings.target_accept,
             maxdepth=settings.max_depth,
