@@ -59,6 +59,7 @@ lint: .venv/develops
 bench: .venv/measures
 	$(BIN)/python benchmarks/kernel.py
 	$(BIN)/python benchmarks/hard_mcmc.py
+	$(BIN)/python benchmarks/relaxed.py
 	$(BIN)/python benchmarks/order.py
 	$(BIN)/python benchmarks/readers.py
 
