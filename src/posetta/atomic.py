@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import IO, BinaryIO, TextIO, cast
 
 from posetta.errors import InputError
 
@@ -19,10 +19,25 @@ def atomic_text(path: str | os.PathLike[str]) -> Iterator[TextIO]:
     If anything fails on the way, or the run is interrupted, the destination is as it was before.
     A link is followed: it goes on to lead there.
     """
+    with _whole(path, text=True) as file:
+        yield cast(TextIO, file)
+
+
+@contextmanager
+def atomic_bytes(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Give a binary file to write in; otherwise as `atomic_text`."""
+    with _whole(path, text=False) as file:
+        yield cast(BinaryIO, file)
+
+
+@contextmanager
+def _whole(path: str | os.PathLike[str], *, text: bool) -> Iterator[IO[str] | IO[bytes]]:
     target = Path(os.path.realpath(path))
     unfinished = target.parent / f".{target.name}-{secrets.token_hex(4)}-new"
     try:
-        with unfinished.open("w", encoding="utf-8", newline="\n") as file:
+        with (
+            unfinished.open("w", encoding="utf-8", newline="\n") if text else unfinished.open("wb")
+        ) as file:
             yield file
         unfinished.replace(target)
     except OSError as error:

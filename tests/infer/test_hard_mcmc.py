@@ -2,70 +2,27 @@
 
 from __future__ import annotations
 
+import signal
+
 import numpy as np
 import pytest
 from scipy import stats
+from tests.infer.small_data import some_traces
 
 from posetta import HardMCMC, InputError, Model, SettingError, Traces, fit
-from posetta.infer import hard_kernel as kernel
-from posetta.infer.exact import exact_posterior
-from posetta.infer.hard_mcmc import ChainRun, _rows
+from posetta.infer.hard.chain import ChainRun, rows_of
+from posetta.infer.hard.latent_moves import (
+    coordinate_moves,
+    exchange_moves,
+    item_moves,
+    swap_moves,
+)
+from posetta.infer.hard.likelihood import evaluate, fill_weights, refresh
+from posetta.infer.hard.state import S_VALUE
+from posetta.infer.hard_mcmc import run as run_hard
 from posetta.model.hard import hard_trace_log_likelihood
 from posetta.model.latent import product_order
-from posetta.model.simulate import simulate
 from posetta.posterior.diagnostics import effective_size
-
-
-def some_traces(n: int, seed: int, *, top_k: bool = False, noise: float = 0.0) -> Traces:
-    sim = simulate(
-        n, dim=2, rho=0.5, seed=seed, ip_cov=None, n_traces=5, lengths=(2, n), noise=noise
-    )
-    lists = list(sim.train)
-    sets = [list(sim.order.items) if top_k and k % 2 else None for k in range(len(lists))]
-    counts = [1 + k % 3 for k in range(len(lists))]
-    return Traces.from_lists(lists, items=sim.order.items, counts=counts, choice_sets=sets)
-
-
-ORACLE_CASES = {
-    "three items": (some_traces(3, 1), Model(dim=2)),
-    "four items, dim 4": (some_traces(4, 2), Model()),
-    "five items, fixed scalars": (some_traces(5, 3), Model(dim=3, beta=0.5, rho=0.7)),
-    "top-k lists, noise 0.05": (some_traces(4, 4, top_k=True), Model(dim=3, noise=0.05)),
-    "noisy traces, noise inferred": (some_traces(4, 5, noise=0.3), Model(dim=2, noise=None)),
-    "random dimension": (some_traces(4, 6), Model(dim="random", dim_max=6)),
-    "beta 0": (some_traces(5, 7), Model(dim=3, beta=0.0)),
-}
-
-
-@pytest.mark.parametrize("case", ORACLE_CASES)
-def test_agrees_with_the_oracle(case: str) -> None:
-    """Every pair and every scalar mean within the joint Monte Carlo error of both.
-
-    About 8 to 20 comparisons a case; at 4.5 standard errors the chance of a false alarm over all
-    cases is below 1e-3 for a fixed seed chosen before looking.
-    """
-    traces, model = ORACLE_CASES[case]
-    post = fit(traces, HardMCMC(draws=1500, warmup=200, chains=4, thin=4), model, seed=11)
-    exact = exact_posterior(traces, model, prior_draws=400_000, seed=5)
-    n = traces.n_items
-    closures = np.unpackbits(post.draws.closure_bits, axis=-1, count=n).astype(float)
-    for i in range(n):
-        for j in range(n):
-            chain = closures[:, :, i, j]
-            mean = chain.mean()
-            if mean in (0.0, 1.0):
-                assert abs(exact.precedence[i, j] - mean) < 0.01
-                continue
-            error = np.hypot(_standard_error(chain), exact.precedence_se[i, j])
-            assert abs(mean - exact.precedence[i, j]) < 4.5 * error, (i, j)
-    for name, values in post.draws.scalars.items():
-        if np.ptp(values) > 0.0:
-            error = np.hypot(_standard_error(values), exact.mean_se[name])
-            assert abs(values.mean() - exact.means[name]) < 4.5 * error, name
-
-
-def _standard_error(chains: np.ndarray) -> float:
-    return float(chains.std(ddof=1) / np.sqrt(effective_size(chains, by_rank=False)))
 
 
 def test_without_data_it_draws_the_prior() -> None:
@@ -83,7 +40,7 @@ def test_without_data_it_draws_the_prior() -> None:
     assert latent.var() == pytest.approx(1.0, abs=0.1)
 
 
-MOVES = (kernel._coordinate_move, kernel._swap_move, kernel._row_move)
+MOVES = (coordinate_moves, swap_moves, item_moves, exchange_moves)
 
 
 @pytest.mark.parametrize(
@@ -94,38 +51,48 @@ MOVES = (kernel._coordinate_move, kernel._swap_move, kernel._row_move)
         (some_traces(6, 10, noise=0.3), Model(dim=2, noise=0.1)),
         (some_traces(6, 11, top_k=True, noise=0.3), Model(dim=4, noise=None)),
         (some_traces(70, 12), Model(dim=3)),
+        (some_traces(9, 13), Model(dim=3, beta=14.0)),
+        (some_traces(9, 13, noise=0.3), Model(dim=3, beta=14.0, noise=0.1)),
     ],
 )
 def test_incremental_likelihood_is_the_full_one(traces: Traces, model: Model) -> None:
     """After hundreds of moves, everything the chain carries equals a fresh computation."""
     settings = HardMCMC(draws=4, warmup=0, chains=1, thin=1)
-    run = ChainRun(traces, _rows(traces), model, settings, 3, 0)
+    run = ChainRun(traces, rows_of(traces), model, settings, 3, 0)
     state = run.chain
     changed = 0
     for _ in range(40):
         before = state.closure.copy()
-        for _ in range(10):
-            for move in MOVES:
-                move(run.rows, state, run.work, run.generator)
+        for move in MOVES:
+            move(run.rows, state, run.work, 30, run.generator)
         changed += bool((before != state.closure).any())
-        _, beta, noise, dim = state.scalars
-        closure = product_order(state.latent[:, : int(dim)])
+        _, beta, noise, dim = state.scalars[:4]
+        latent = state.columns[: int(dim)].T
+        closure = product_order(latent)
         np.testing.assert_array_equal(state.closure, closure)
+        greater = (latent[:, None] > latent[None]).sum(axis=-1)
+        np.testing.assert_array_equal(state.greater, greater)
         fresh = hard_trace_log_likelihood(closure, beta, traces, noise)
+        assert state.scalars[S_VALUE] == pytest.approx(fresh @ traces.counts, rel=1e-8)
+        carried = [state.W.copy(), state.n_after.copy(), state.last_before.copy()]
+        refresh(run.rows, state)
+        for had, has in zip(carried, (state.W, state.n_after, state.last_before), strict=True):
+            np.testing.assert_allclose(had, has, rtol=1e-8)
         np.testing.assert_allclose(state.row_value, fresh, rtol=1e-9, atol=1e-9)
     assert changed > 5
 
 
 def test_evaluate_is_the_hard_likelihood() -> None:
     traces = some_traces(8, 13, top_k=True, noise=0.2)
-    rows = _rows(traces)
+    rows = rows_of(traces)
     settings = HardMCMC(draws=4, warmup=0, chains=1, thin=1)
     run = ChainRun(traces, rows, Model(noise=0.1), settings, 3, 0)
     for seed in range(5):
         latent = np.random.default_rng(seed).normal(size=(8, 2))
         closure = product_order(latent)
-        power = np.exp(0.8 * np.log1p(np.arange(8)))
-        total = kernel.evaluate(rows, closure, power, 0.1, run.work)
+        weight, log_weight = np.zeros(8), np.zeros(8)
+        fill_weights(0.8, weight, log_weight)
+        total = evaluate(rows, closure, weight, log_weight, 0.1, run.work)
         expected = hard_trace_log_likelihood(closure, 0.8, traces, 0.1)
         np.testing.assert_allclose(run.work.row_value, expected, rtol=1e-12)
         assert total == pytest.approx(expected @ traces.counts)
@@ -165,6 +132,38 @@ def test_max_seconds_gives_back_what_was_drawn() -> None:
     assert 0 < post.draws.n_draws < 10**5
     assert post.draws.n_chains == 8
     assert "max_seconds" in post.warnings[-1]
+
+
+def test_ctrl_c_gives_back_what_was_drawn() -> None:
+    def press(_: float, words: str) -> None:
+        if "draws a chain" in words:
+            signal.raise_signal(signal.SIGINT)
+
+    settings = HardMCMC(draws=10**6, warmup=10, chains=2, thin=1)
+    post = run_hard(some_traces(6, 16), Model(), settings, 3, press)
+    assert post.status == "budget_reached"
+    assert 0 < post.draws.n_draws < 10**6
+    # The draws are those of an uninterrupted run.
+    whole = fit(
+        some_traces(6, 16), HardMCMC(draws=50, warmup=10, chains=2, thin=1), Model(), seed=3
+    )
+    np.testing.assert_array_equal(post.draws.latent[:, :50], whole.draws.latent)
+
+
+def test_many_items_and_a_random_dimension_are_warned_of() -> None:
+    short = HardMCMC(draws=4, warmup=0, chains=1, thin=1)
+    many = Traces.from_lists([["i0", "i1"]], items=[f"i{k}" for k in range(100)])
+    assert "dim_prior_mean" in fit(many, short, Model(dim="random")).warnings[-1]
+    narrow = fit(many, short, Model(dim="random", dim_prior_mean=4.0))
+    assert not any("dim_prior_mean" in words for words in narrow.warnings)
+
+
+def test_of_iterations_is_half_burn_in() -> None:
+    settings = HardMCMC.of_iterations(200_000, n_items=10, dim=4, draws=500)
+    sweeps = settings.warmup + settings.draws * settings.thin
+    assert sweeps * 2 * 10 * 5 == 200_000
+    assert settings.warmup == settings.draws * settings.thin
+    assert settings.heat == 0.0
 
 
 def test_nothing_drawn_in_time_is_an_error() -> None:

@@ -42,6 +42,10 @@ def fit(
     max_seconds: Annotated[
         float | None, typer.Option(help="Stop after this time with what was drawn.")
     ] = None,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(help="File to save a long run in; the same command goes on from there."),
+    ] = None,
     threshold: Annotated[
         float, typer.Option(help="Keep a precedence when its probability is above this.")
     ] = 0.5,
@@ -90,12 +94,13 @@ def fit(
         gamma=gamma,
         noise=None if noise == "infer" else _number(noise, float, "--noise"),
     )
-    given = {
+    given: dict[str, int | float | str | None] = {
         "draws": draws,
         "warmup": warmup,
         "chains": chains,
         "thin": thin,
         "max_seconds": max_seconds,
+        "checkpoint": checkpoint,
     }
     # A bad setting must not wait for the data to be read and fitted.
     decode(np.zeros((0, 0)), threshold)
@@ -134,7 +139,7 @@ def fit(
         raise typer.Exit(NOT_OK)
 
 
-def _settings(method: str, given: dict[str, int | float | None]) -> Settings:
+def _settings(method: str, given: dict[str, int | float | str | None]) -> Settings:
     """Return the settings of the method, with those that were given on the command line."""
     from dataclasses import fields, replace
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from importlib.metadata import version
+from pathlib import Path
 from threading import Event
 from typing import Any
 
@@ -12,144 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posetta.data import Traces
-from posetta.data.evidence import PairEvidence
 from posetta.errors import SettingError
-from posetta.infer import hard_kernel as kernel
-from posetta.infer import hard_state as state
-from posetta.infer.hard_start import start_latent
+from posetta.infer.hard import checkpoint
+from posetta.infer.hard.chain import ChainRun, rows_of
+from posetta.infer.hard.state import MOVES
 from posetta.infer.methods import HardMCMC
 from posetta.infer.progress import Report
 from posetta.model.model import Model
 from posetta.posterior import Draws, Posterior
-from posetta.posterior.diagnostics import effective_size, split_r_hat
-from posetta.posterior.posterior import Status
-from posetta.rng import child
+from posetta.posterior.diagnostics import chain_diagnostics, mixing_status
 
-R_HAT_LIMIT = 1.05
-ESS_LIMIT = 100.0
-
-
-class ChainRun:
-    """One chain: its state, its own random stream, and the draws kept so far."""
-
-    def __init__(
-        self, traces: Traces, rows: state.Rows, model: Model, settings: HardMCMC, seed: int, c: int
-    ) -> None:
-        n = traces.n_items
-        self.generator = child(seed, "hard", c)
-        self.rows, self.model, self.settings = rows, model, settings
-        self.fixed = _fixed(model, n)
-        largest = model.dim_max if model.dim == "random" else int(model.dim)
-        n_steps, n_rows = traces.n_steps, traces.n_unique
-        scalars = self._start_scalars(n)
-        dim = int(scalars[3])
-        latent = np.zeros((n, largest))
-        latent[:, :dim] = start_latent(traces, dim, scalars[2] > 0.0, c, self.generator)
-        self.chain = state.Chain(
-            latent=latent,
-            greater=np.zeros((n, n), dtype=np.int32),
-            closure=np.zeros((n, n), dtype=bool),
-            scalars=scalars,
-            power=np.exp(scalars[1] * np.log1p(np.arange(n))),
-            W=np.zeros(n_steps),
-            own=np.zeros(n_steps),
-            step_value=np.zeros(n_steps),
-            row_value=np.zeros(n_rows),
-            n_after=np.zeros((n_rows, n), dtype=np.int32),
-            last_before=np.zeros((n_rows, n), dtype=np.int32),
-            steps=np.array([0.5, 0.5]),
-            moves=np.zeros((len(kernel.MOVES), 2), dtype=np.int64),
-        )
-        self.work = state.Work(
-            W=np.zeros(n_steps),
-            own=np.zeros(n_steps),
-            step_value=np.zeros(n_steps),
-            row_value=np.zeros(n_rows),
-            n_after=np.zeros((n_rows, n), dtype=np.int32),
-            last_before=np.zeros((n_rows, n), dtype=np.int32),
-            span=np.zeros((n_rows, 2), dtype=np.int64),
-            rows=np.zeros(n_rows, dtype=np.int64),
-            partners=np.zeros(n, dtype=np.int64),
-            after=np.zeros(n, dtype=bool),
-            before=np.zeros(n, dtype=bool),
-            was_after=np.zeros(n, dtype=bool),
-            was_before=np.zeros(n, dtype=bool),
-            greater=np.zeros(n, dtype=np.int32),
-            proposal=np.zeros(largest),
-            latent=np.zeros((n, largest)),
-            closure=np.zeros((n, n), dtype=bool),
-            power=np.zeros(n),
-        )
-        kernel.count_greater(self.chain)
-        kernel.evaluate(rows, self.chain.closure, self.chain.power, scalars[2], self.chain)
-        draws = settings.draws
-        self.moves_in_warmup = self.chain.moves.copy()
-        self.n_kept = 0
-        self.bits = np.zeros((draws, n, (n + 7) // 8), dtype=np.uint8)
-        self.latents = np.full((draws, n, largest), np.nan)
-        self.scalars = np.zeros((draws, 4))
-        self.row_values = np.zeros((draws, n_rows))
-        self.log_posterior = np.zeros(draws)
-
-    def _start_scalars(self, n: int) -> NDArray[np.float64]:
-        """Over-dispersed: scalars that are inferred start from their priors."""
-        model, generator = self.model, self.generator
-        rho = generator.beta(*model.rho_prior) if model.rho is None else model.rho
-        shape, rate = model.beta_prior
-        beta = generator.gamma(shape, 1.0 / rate) if model.beta is None else model.beta
-        noise = generator.beta(*model.noise_prior) if model.noise is None else model.noise
-        dim = model.dim
-        if dim == "random":
-            weights = np.exp(model.dim_log_prior(n))
-            dim = max(2, int(generator.choice(len(weights), p=weights)) + 1)
-            dim = min(dim, model.dim_max)
-        return np.array([rho, beta, noise, float(dim)])
-
-    def sweep(self, first: int, count: int) -> None:
-        """Run ``count`` sweeps; ``first`` is the number of the first one since the start."""
-        kernel.sweeps(
-            self.rows,
-            self.chain,
-            self.work,
-            self.fixed,
-            first,
-            count,
-            self.settings.warmup,
-            self.generator,
-        )
-
-    def keep(self) -> None:
-        """Store the present state as a draw."""
-        s, chain = self.n_kept, self.chain
-        dim = int(chain.scalars[3])
-        self.bits[s] = np.packbits(chain.closure, axis=-1)
-        self.latents[s, :, :dim] = chain.latent[:, :dim]
-        self.scalars[s] = chain.scalars
-        self.row_values[s] = chain.row_value
-        self.log_posterior[s] = float(chain.row_value @ self.rows.counts) + self._log_prior()
-        self.n_kept += 1
-
-    def _log_prior(self) -> float:
-        """Log prior of the state, up to constants."""
-        rho, beta, noise, dim = self.chain.scalars
-        u = self.chain.latent[:, : int(dim)]
-        along = 1.0 + (dim - 1) * rho
-        quadratic = ((u**2).sum() - rho / along * (u.sum(axis=1) ** 2).sum()) / (1.0 - rho)
-        determinant = (dim - 1) * np.log1p(-rho) + np.log(along)
-        value = -0.5 * (len(u) * (determinant + dim * np.log(2 * np.pi)) + quadratic)
-        model = self.model
-        if model.rho is None:
-            a, b = model.rho_prior
-            value += (a - 1) * np.log(rho) + (b - 1) * np.log1p(-rho)
-        if model.beta is None:
-            a, b = model.beta_prior
-            value += (a - 1) * np.log(beta) - b * beta
-        if model.noise is None:
-            a, b = model.noise_prior
-            value += (a - 1) * np.log(noise) + (b - 1) * np.log1p(-noise)
-        if model.dim == "random":
-            value += self.fixed.dim_log_prior[int(dim) - 1]
-        return float(value)
+# A portion of sweeps between two looks at the clock.
+_PORTION_SECONDS = 0.1
+_CHECKPOINT_SECONDS = 30.0
 
 
 def run(
@@ -161,33 +39,41 @@ def run(
 ) -> Posterior:
     """Fit by Metropolis-Hastings: several chains in threads, each with its own stream.
 
-    Ctrl-C and ``max_seconds`` end the run with what was drawn; the status says so.
+    Ctrl-C and ``max_seconds`` end the run with what was drawn; the status says so. With a
+    checkpoint the same call goes on from there, with the draws of an uninterrupted run.
     """
     _check(traces, model)
     started = time.perf_counter()
-    rows = _rows(traces)
+    rows = rows_of(traces)
     chains = [ChainRun(traces, rows, model, settings, seed, c) for c in range(settings.chains)]
-    _warm_up_the_compiler(traces, rows, model, settings)
+    _compile(traces, model, settings)
     compiled = time.perf_counter()
+    path = None if settings.checkpoint is None else Path(settings.checkpoint)
+    identity = _identity(traces, model, settings, seed)
+    if path is not None and path.exists():
+        for chain, frozen in zip(chains, checkpoint.load(path, identity), strict=True):
+            chain.thaw(frozen)
     stop = Event()
     deadline = np.inf if settings.max_seconds is None else compiled + settings.max_seconds
     total = settings.warmup + settings.draws * settings.thin
-    done = [0] * settings.chains
+    frozen_chains = [chain.frozen() for chain in chains]
+    if path is not None:
+        checkpoint.save(path, identity, frozen_chains)  # what cannot be written is said now
 
     def work(c: int) -> None:
-        chain = chains[c]
-        while done[c] < total and not stop.is_set() and time.perf_counter() < deadline:
-            warming = done[c] < settings.warmup
-            left = settings.warmup - done[c]
-            count = min(left, settings.thin) if warming else settings.thin
-            chain.sweep(done[c], count)
-            done[c] += count
-            if done[c] == settings.warmup:
-                chain.moves_in_warmup = chain.chain.moves.copy()
-            if not warming:
-                chain.keep()
+        chain, portion = chains[c], 1
+        frozen_at = time.perf_counter()
+        while chain.done < total and not stop.is_set() and time.perf_counter() < deadline:
+            began = time.perf_counter()
+            chain.sweep(min(portion, total - chain.done))
+            ended = time.perf_counter()
+            if ended - began < _PORTION_SECONDS:
+                portion *= 2
+            if path is not None and ended - frozen_at > _CHECKPOINT_SECONDS:
+                frozen_chains[c], frozen_at = chain.frozen(), ended
 
     interrupted = False
+    saved_at = compiled
     # A thread for every chain, also with fewer cores: stopped early, all have come equally far.
     with ThreadPoolExecutor(settings.chains) as pool:
         futures = [pool.submit(work, c) for c in range(settings.chains)]
@@ -195,17 +81,23 @@ def run(
             pending = set(futures)
             while pending:
                 _, pending = wait(pending, timeout=0.2, return_when=FIRST_EXCEPTION)
-                report(sum(done) / (total * settings.chains), _words(chains))
+                now = time.perf_counter()
+                done = sum(chain.done for chain in chains) / (total * settings.chains)
+                report(done, _words(chains, now - compiled))
+                if path is not None and now - saved_at > _CHECKPOINT_SECONDS:
+                    checkpoint.save(path, identity, frozen_chains)
+                    saved_at = now
         except KeyboardInterrupt:
             interrupted = True
+        finally:
             stop.set()
         for future in futures:
             future.result()
-    seconds = time.perf_counter() - compiled
-    return _posterior(
-        traces, model, settings, seed, chains, interrupted or min(done) < total,
-        {"compile": compiled - started, "run": seconds},
-    )  # fmt: skip
+    if path is not None:
+        checkpoint.save(path, identity, [chain.frozen() for chain in chains])
+    seconds = {"compile": compiled - started, "run": time.perf_counter() - compiled}
+    stopped = interrupted or min(chain.done for chain in chains) < total
+    return _posterior(traces, model, settings, seed, chains, stopped, seconds)
 
 
 def _check(traces: Traces, model: Model) -> None:
@@ -213,51 +105,30 @@ def _check(traces: Traces, model: Model) -> None:
         raise SettingError(f"beta={model.beta} is too large for {traces.n_items} items.")
 
 
-def _fixed(model: Model, n: int) -> state.Fixed:
-    random_dim = model.dim == "random"
-    return state.Fixed(
-        infer_rho=model.rho is None,
-        infer_beta=model.beta is None,
-        infer_noise=model.noise is None,
-        rho_prior=tuple(map(float, model.rho_prior)),  # type: ignore[arg-type]
-        beta_prior=tuple(map(float, model.beta_prior)),  # type: ignore[arg-type]
-        noise_prior=tuple(map(float, model.noise_prior)),  # type: ignore[arg-type]
-        dim_log_prior=model.dim_log_prior(n) if random_dim else np.zeros(0),
-    )
-
-
-def _rows(traces: Traces) -> state.Rows:
-    members, offsets, n_listed, counts = traces.arrays
-    position = np.full((traces.n_unique, traces.n_items), -1, dtype=np.int32)
-    for r in range(traces.n_unique):
-        position[r, traces.choice_set(r)] = np.arange(offsets[r + 1] - offsets[r])
-    holding = [np.flatnonzero(position[:, i] >= 0) for i in range(traces.n_items)]
-    before = PairEvidence.of(traces).before
-    return state.Rows(
-        members=members,
-        offsets=offsets,
-        n_listed=n_listed,
-        counts=counts.astype(np.float64),
-        first_step=np.concatenate([[0], np.cumsum(n_listed)[:-1]]).astype(np.int64)
-        if len(n_listed)
-        else np.zeros(0, dtype=np.int64),
-        position=position,
-        rows_of=np.concatenate(holding).astype(np.int64),
-        rows_of_start=np.concatenate([[0], np.cumsum([len(h) for h in holding])]).astype(np.int64),
-        contradicted=np.ascontiguousarray(before.T > 0),
-    )
-
-
-def _warm_up_the_compiler(
-    traces: Traces, rows: state.Rows, model: Model, settings: HardMCMC
-) -> None:
+def _compile(traces: Traces, model: Model, settings: HardMCMC) -> None:
     """Compile (or load) the kernel on a throw-away chain, so that its time is reported apart."""
-    ChainRun(traces, rows, model, settings, 0, settings.chains).sweep(0, 1)
+    short = replace(settings, draws=4, warmup=0, thin=1)
+    ChainRun(traces, rows_of(traces), model, short, 0, settings.chains).sweep(1)
 
 
-def _words(chains: list[ChainRun]) -> str:
+def _identity(traces: Traces, model: Model, settings: HardMCMC, seed: int) -> dict[str, Any]:
+    """Return what must agree for a checkpoint to be of this run; ``draws`` may have been raised."""
+    free = ("draws", "max_seconds", "checkpoint")
+    same = {name: value for name, value in asdict(settings).items() if name not in free}
+    return {
+        "posetta version": version("posetta"),
+        "traces": traces.hash,
+        "model": repr(model),
+        "seed": seed,
+        **same,
+    }
+
+
+def _words(chains: Sequence[ChainRun], seconds: float) -> str:
+    rate = sum(int(chain.chain.moves[:, 0].sum()) for chain in chains) / max(seconds, 1e-3)
     kept = min(chain.n_kept for chain in chains)
-    return f"{kept} draws a chain" if kept else "warming up"
+    state = f"{kept} draws a chain" if kept else "warming up"
+    return f"{state}, {rate / 1e3:,.0f} k proposals/s"
 
 
 def _posterior(
@@ -271,33 +142,37 @@ def _posterior(
 ) -> Posterior:
     n_draws = min(chain.n_kept for chain in chains)
     if n_draws == 0:
-        raise SettingError(
-            "the run was stopped before any draw was kept. Raise max_seconds, or lower warmup."
-        )
+        remedy = "Raise max_seconds, or lower warmup."
+        if settings.checkpoint is not None:
+            remedy = f"Run it again to go on from {settings.checkpoint!r}."
+        raise SettingError(f"the run was stopped before any draw was kept. {remedy}")
 
     def stacked(name: str) -> NDArray[Any]:
-        return np.stack([getattr(chain, name)[:n_draws] for chain in chains])
+        return np.stack([getattr(chain.kept, name)[:n_draws] for chain in chains])
 
     scalars = stacked("scalars")
     named = {name: scalars[:, :, k] for k, name in enumerate(("rho", "beta", "noise", "dim"))}
     draws = Draws(
-        closure_bits=stacked("bits"),
+        closure_bits=stacked("closure_bits"),
         scalars=named,
-        log_likelihood=stacked("row_values"),
-        latent=stacked("latents"),
+        log_likelihood=stacked("row_value"),
+        latent=stacked("latent"),
     )
     inferred = [name for name in ("rho", "beta", "noise") if getattr(model, name) is None]
     inferred += ["dim"] if model.dim == "random" else []
-    diagnostics = _diagnose(draws, stacked("log_posterior"), inferred, traces.n_items)
+    quantities = {"log_posterior": stacked("log_posterior"), "relations": _n_relations(draws)}
+    quantities |= {name: named[name] for name in inferred}
+    diagnostics = chain_diagnostics(quantities, draws.closure_bits)
     moves = np.sum([chain.chain.moves for chain in chains], axis=0)
     sampling = moves - np.sum([chain.moves_in_warmup for chain in chains], axis=0)
     diagnostics["acceptance"] = {
         name: round(float(accepted / proposed), 4)
-        for name, (proposed, accepted) in zip(kernel.MOVES, sampling, strict=True)
+        for name, (proposed, accepted) in zip(MOVES, sampling, strict=True)
         if proposed
     }
     diagnostics["proposals_per_second"] = round(float(moves[:, 0].sum() / seconds["run"]))
-    status, warnings = _status(diagnostics, stopped)
+    status, warnings = mixing_status(diagnostics, stopped=stopped, remedy="Raise warmup and thin.")
+    warnings += _dim_warning(model, traces.n_items)
     return Posterior(
         items=traces.items,
         method="hard",
@@ -315,47 +190,17 @@ def _posterior(
     )
 
 
-def _diagnose(
-    draws: Draws, log_posterior: NDArray[np.float64], inferred: list[str], n: int
-) -> dict[str, Any]:
-    """Split R-hat and ESS of the log posterior and scalars; plain R-hat of uncertain pairs."""
-    quantities = {"log_posterior": log_posterior}
-    quantities |= {name: draws.scalars[name] for name in inferred}
-    r_hat = {name: split_r_hat(values) for name, values in quantities.items()}
-    ess = {name: effective_size(values) for name, values in quantities.items()}
-    closures = np.unpackbits(draws.closure_bits, axis=-1, count=n)
-    share = closures.mean(axis=(0, 1))
-    uncertain = np.argwhere((share > 0.02) & (share < 0.98))
-    pair_r_hat = [
-        split_r_hat(closures[:, :, i, j].astype(float), by_rank=False) for i, j in uncertain
-    ]
-    by_chain = closures.mean(axis=1).reshape(draws.n_chains, -1)
-    apart = [
-        np.abs(a - b).sum() / max(n * (n - 1), 1)
-        for k, a in enumerate(by_chain)
-        for b in by_chain[k + 1 :]
-    ]
-    return {
-        "r_hat": r_hat,
-        "ess": ess,
-        "r_hat_max": float(np.nanmax(list(r_hat.values()))),
-        "ess_min": float(np.nanmin([*ess.values(), np.inf])),
-        "pair_r_hat_99": float(np.sort(pair_r_hat)[int(0.99 * len(pair_r_hat))])
-        if pair_r_hat
-        else 1.0,
-        "chain_mae_max": float(max(apart, default=0.0)),
-    }
+def _dim_warning(model: Model, n: int) -> tuple[str, ...]:
+    """Say when the truncated prior of a random dimension leaves the data little to choose."""
+    if model.dim != "random" or np.argmax(model.dim_log_prior(n)) + 1 < model.dim_max:
+        return ()
+    share = np.exp(model.dim_log_prior(n)[-1])
+    return (
+        f"with {n} items the prior of the dimension puts {share:.0%} on dim_max={model.dim_max}. "
+        "Set dim_prior_mean or dim_max, or fix dim.",
+    )
 
 
-def _status(diagnostics: dict[str, Any], stopped: bool) -> tuple[Status, tuple[str, ...]]:
-    warnings = []
-    r_hat, ess = diagnostics["r_hat_max"], diagnostics["ess_min"]
-    mixed = r_hat <= R_HAT_LIMIT and ess >= ESS_LIMIT
-    if not mixed:
-        warnings.append(
-            f"the chains have not mixed: R-hat {r_hat:.2f} (at most {R_HAT_LIMIT}), effective "
-            f"draws {ess:.0f} (at least {ESS_LIMIT:.0f}). Raise warmup and thin."
-        )
-    if stopped:
-        warnings.append("the run was stopped early; raise max_seconds for the full run.")
-    return ("budget_reached" if stopped else "ok" if mixed else "unmixed"), tuple(warnings)
+def _n_relations(draws: Draws) -> NDArray[np.float64]:
+    """Return the number of related pairs of every draw, (chain, draw)."""
+    return np.bitwise_count(draws.closure_bits).sum(axis=(2, 3), dtype=np.float64)

@@ -43,8 +43,8 @@ class Exact:
 class HardMCMC:
     """Metropolis-Hastings on latent coordinates, scored with the exact frontier likelihood.
 
-    One sweep proposes about two changes for every latent coordinate, one for every item, and one
-    for each scalar.
+    One sweep proposes two changes for every latent coordinate, two for every item, and one or a
+    few for each column and scalar.
     """
 
     draws: int = 1000
@@ -54,11 +54,29 @@ class HardMCMC:
     chains: int = 4
     thin: int = 5
     """Sweeps for each draw that is kept."""
+    heat: float = 0.5
+    """Share of the warm-up in which the likelihood's power rises to 1; 0 for none."""
     max_seconds: float | None = None
     """Stop after this time and give back what was drawn."""
+    checkpoint: str | None = None
+    """File to save the run in now and then, and to go on from if it is there."""
+
+    @classmethod
+    def of_iterations(
+        cls, iterations: int, n_items: int, dim: int = 4, *, draws: int = 1000, chains: int = 1
+    ) -> HardMCMC:
+        """Return settings for a budget of single proposals, half of it burn-in, as in the paper.
+
+        A sweep makes about 2 (dim + 1) proposals an item. ``draws`` are kept, evenly spaced.
+        """
+        sweeps = max(2 * draws, round(iterations / (2 * n_items * (dim + 1))))
+        thin = sweeps // (2 * draws)
+        return cls(draws=draws, warmup=sweeps - draws * thin, chains=chains, thin=thin, heat=0.0)
 
     def __post_init__(self) -> None:
         _check_whole(self, draws=4, warmup=0, chains=1, thin=1)
+        if not 0.0 <= self.heat <= 1.0:
+            raise SettingError(f"heat={self.heat!r} must be a share of the warm-up, 0 to 1.")
         _check_positive(self, "max_seconds")
 
 

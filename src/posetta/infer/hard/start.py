@@ -18,11 +18,10 @@ def start_latent(
 ) -> NDArray[np.float64]:
     """Return latents (item, dim) to start from; chains differ.
 
-    The columns are normal scores of linear extensions of the intersection of the traces. Their
-    product order may hold pairs that some trace shows reversed; at noise 0 that is impossible, so
-    the last columns are bent until no such pair is left: a column that lists an item before
-    everything that must not follow it. With one column the order is total, and the traces must
-    agree on it.
+    The columns are normal scores of rankings: linear extensions of the intersection of the traces
+    in even chains, anything in odd ones. If their product order holds a pair that some trace shows
+    reversed, which is impossible at noise 0, the last column becomes the reverse of the first: an
+    antichain. With one column the order is total, and the traces must agree on it.
     """
     evidence = PairEvidence.of(traces)
     n = traces.n_items
@@ -35,8 +34,11 @@ def start_latent(
         column[order] = scores + 1e-6 * generator.standard_normal(n)
         return column
 
-    extensions = [_random_extension(allowed, generator) for _ in range(dim)]
-    latent = np.stack([as_column(order) for order in extensions], axis=1)
+    if chain % 2 == 0 or dim == 1:
+        orders = [_random_extension(allowed, generator) for _ in range(dim)]
+    else:
+        orders = [generator.permutation(n) for _ in range(dim)]
+    latent = np.stack([as_column(order) for order in orders], axis=1)
     if noisy or not (product_order(latent) & contradicted).any():
         return latent
     if dim == 1:
@@ -44,10 +46,8 @@ def start_latent(
             "with dim=1 the order is total, and these traces contradict each other. "
             "Use a larger dim, or a noise above 0."
         )
-    # One column and its reverse share no pair: an antichain, which every trace allows.
+    # A column and its reverse share no pair: an antichain, which every trace allows.
     latent[:, dim - 1] = -latent[:, 0]
-    for k in range(1, dim - 1):
-        latent[:, k] = as_column(extensions[k] if chain % 2 else extensions[0])
     return latent
 
 
