@@ -108,10 +108,7 @@ class RelaxedNUTS:
         _check_positive(self, "max_seconds")
         _check_share(self, "target_accept")
         choice(self.mass_matrix, ("diagonal", "low-rank"), "mass_matrix")
-        if isinstance(self.starts, str) or not self.starts:
-            raise SettingError(f"starts={self.starts!r} must name one or more kinds of start.")
-        for kind in self.starts:
-            choice(kind, get_args(StartKind), "starts")
+        _check_starts(self.starts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,21 +118,50 @@ class FullRankVI:
     draws: int = 2000
     """Draws from the fitted Gaussian."""
     iterations: int = 1000
-    """Steps of the optimiser at most, for each restart."""
+    """Steps at most, for each restart."""
     gradient_samples: int = 32
-    """Points of the Gaussian behind each step."""
+    """Points of the Gaussian behind each step, half of them mirror images of the others."""
+    learning_rate: float = 0.1
+    """Share of the way that a step goes; it falls with 1/t after cooling."""
+    temperature: float = 3.0
+    """Of the first step: log densities are divided by it; 1 means no cooling."""
+    cooling: int = 200
+    """Steps until the temperature is 1."""
+    tolerance: float = 0.5
+    """Stop when 25 steps raise the ELBO by less than this, or by less than its noise."""
     elbo_samples: int = 200
-    """Points behind each estimate of the ELBO."""
-    tolerance: float = 0.01
-    """Stop when the ELBO gains less than this share of its own noise and size."""
-    restarts: int = 2
-    """Starting points; the fit with the best ELBO is kept."""
+    """Points behind the ELBO by which restarts are compared."""
+    restarts: int = 3
+    """Fits from different starting points; the one with the best ELBO is kept."""
+    starts: tuple[StartKind, ...] | None = None
+    """Where the restarts start, in turn. None: the end of a short Hard-MCMC chain, then rank scores
+    of observed traces; above 60 items, where such a chain is not short, traces only."""
     max_seconds: float | None = None
     """Stop after this time with the best fit so far."""
 
     def __post_init__(self) -> None:
-        _check_whole(self, draws=4, iterations=1, gradient_samples=2, elbo_samples=2, restarts=1)
-        _check_positive(self, "tolerance", "max_seconds")
+        _check_whole(
+            self,
+            draws=4,
+            iterations=1,
+            gradient_samples=2,
+            cooling=0,
+            elbo_samples=2,
+            restarts=1,
+        )
+        _check_positive(self, "learning_rate", "tolerance", "max_seconds")
+        if self.starts is not None:
+            _check_starts(self.starts)
+        if self.gradient_samples % 2:
+            raise SettingError(f"gradient_samples={self.gradient_samples} must be even.")
+        if not self.learning_rate <= 1.0:
+            raise SettingError(f"learning_rate={self.learning_rate!r} must be at most 1.")
+        if not 1.0 <= self.temperature < float("inf"):
+            raise SettingError(f"temperature={self.temperature!r} must be a number from 1.")
+        if self.cooling >= self.iterations:
+            raise SettingError(
+                f"cooling={self.cooling} must be less than iterations={self.iterations}."
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,6 +210,14 @@ class FlowVI:
         )
         _check_positive(self, "learning_rate", "clip", "max_seconds")
         _check_share(self, "warmup_share")
+
+
+def _check_starts(starts: tuple[StartKind, ...]) -> None:
+    """Refuse anything but one or more kinds of start."""
+    if isinstance(starts, str) or not starts:
+        raise SettingError(f"starts={starts!r} must name one or more kinds of start.")
+    for kind in starts:
+        choice(kind, get_args(StartKind), "starts")
 
 
 def _check_whole(settings: object, **least: int) -> None:
