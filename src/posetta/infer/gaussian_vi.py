@@ -18,14 +18,20 @@ from posetta.infer.progress import Report
 from posetta.infer.relaxed_draws import draws_of, posterior_of
 from posetta.infer.score_batch import Scores, score_batch
 from posetta.infer.start import starting_points
-from posetta.infer.variational import HARD_SWEEPS, Restart, judged, kept, start_kinds
+from posetta.infer.variational import (
+    HARD_SWEEPS,
+    WINDOW,
+    Restart,
+    judged,
+    kept,
+    no_gain,
+    start_kinds,
+)
 from posetta.model.model import Model
 from posetta.model.target import Target
 from posetta.posterior import Posterior
 from posetta.rng import child
 
-WINDOW = 25
-"""Steps behind one entry of the ELBO's trace."""
 _FIRST_SCALE = 0.1
 
 
@@ -62,9 +68,7 @@ class Climb(Restart[Gaussian]):
         if self.n_steps - WINDOW < self.settings.cooling:
             return  # the temperature still falls
         if before is not None:
-            noise = np.sqrt((now.var(ddof=1) + before.var(ddof=1)) / len(now))
-            gain = now.mean() - before.mean()
-            self.converged = bool(gain < max(self.settings.tolerance, 2.0 * noise))
+            self.converged = no_gain(before, now, self.settings.tolerance)
         self._before = now
 
 
@@ -77,20 +81,16 @@ def run(traces: Traces, model: Model, settings: FullRankVI, seed: int, report: R
     began = time.perf_counter()
     target = Target(model, traces)
     with score_batch(target) as scores:
-        scores(np.zeros((1, target.n_parameters)))  # compiles or loads the kernel
         compiled = time.perf_counter()
-        report(0.0, "looking for starting points")
-        kinds = start_kinds(settings, traces.n_items)
-        starts = starting_points(target, kinds, seed, hard_sweeps=HARD_SWEEPS)
-        climbs = _climb_all(scores, starts, settings, seed, report, compiled)
+        deadline = np.inf if settings.max_seconds is None else compiled + settings.max_seconds
+        climbs = climb_all(target, scores, settings, seed, report, deadline)
     best = kept(climbs)
-    noise = child(seed, "fullrank", "draws").standard_normal((settings.draws, len(starts[0])))
+    noise = child(seed, "fullrank", "draws").standard_normal((settings.draws, target.n_parameters))
     points = best.state.at(noise)
     draws = draws_of(target, points[None])
     status, warnings, diagnostics = judged(
         climbs, target, points, draws, best.state.log_density_at(noise)
     )
-    diagnostics["elbo_trace_steps"] = WINDOW
     return posterior_of(
         target,
         draws,
@@ -104,52 +104,49 @@ def run(traces: Traces, model: Model, settings: FullRankVI, seed: int, report: R
     )
 
 
-def _climb_all(
+def climb_all(
+    target: Target,
     scores: Scores,
-    starts: NDArray[np.float64],
     settings: FullRankVI,
     seed: int,
     report: Report,
-    began: float,
+    deadline: float,
 ) -> list[Climb]:
     """Run one restart after another, as far as time and the user allow."""
-    deadline = np.inf if settings.max_seconds is None else began + settings.max_seconds
-    cooling = Cooling(settings.temperature, settings.cooling)
+    report(0.0, "looking for starting points")
+    kinds = start_kinds(settings, target.traces.n_items)
+    starts = starting_points(target, kinds, seed, hard_sweeps=HARD_SWEEPS)
     climbs: list[Climb] = []
-    try:
-        for k, start in enumerate(starts):
-            climb = Climb(start, settings)
-            climbs.append(climb)
+    for k, start in enumerate(starts):
+        climb = Climb(start, settings)
+        climbs.append(climb)
 
-            def visit(number: int, step: Step, climb: Climb = climb, k: int = k) -> bool:
-                go_on = climb.visit(number, step)
-                share = (k + climb.n_steps / settings.iterations) / settings.restarts
-                report(share, climb.words(k))
-                if go_on and time.perf_counter() > deadline:
-                    climb.stopped = True
-                return go_on and not climb.stopped
+        def visit(number: int, step: Step, climb: Climb = climb, k: int = k) -> bool:
+            go_on = climb.visit(number, step)
+            share = (k + climb.n_steps / settings.iterations) / settings.restarts
+            report(share, climb.words(k))
+            climb.stopped = go_on and time.perf_counter() > deadline
+            return go_on and not climb.stopped
 
+        try:
             ascend(
                 scores,
                 climb.state,
                 child(seed, "fullrank", k),
                 n_points=settings.gradient_samples,
                 learning_rate=settings.learning_rate,
-                cooling=cooling,
+                cooling=Cooling(settings.temperature, settings.cooling),
                 visit=visit,
             )
-            _estimate(scores, climb, settings.elbo_samples, seed)
-            if climb.stopped:
-                break
-    except KeyboardInterrupt:
-        climbs[-1].stopped = True
-        _estimate(scores, climbs[-1], settings.elbo_samples, seed)
+        except KeyboardInterrupt:
+            climb.stopped = True
+        climb.elbo = _elbo(scores, climb.state, settings.elbo_samples, seed)
+        if climb.stopped:
+            break
     return climbs
 
 
-def _estimate(scores: Scores, climb: Climb, n_points: int, seed: int) -> None:
-    """Estimate the ELBO of a finished climb, with the same noise for all of them."""
-    noise = child(seed, "fullrank", "elbo").standard_normal((n_points, len(climb.state.mean)))
-    climb.elbo = float(
-        np.mean(scores(climb.state.at(noise))[0] - climb.state.log_density_at(noise))
-    )
+def _elbo(scores: Scores, gaussian: Gaussian, n_points: int, seed: int) -> float:
+    """Estimate the ELBO, with the same noise for every restart."""
+    noise = child(seed, "fullrank", "elbo").standard_normal((n_points, len(gaussian.mean)))
+    return float(np.mean(scores(gaussian.at(noise))[0] - gaussian.log_density_at(noise)))

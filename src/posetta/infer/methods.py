@@ -152,8 +152,7 @@ class FullRankVI:
         _check_positive(self, "learning_rate", "tolerance", "max_seconds")
         if self.starts is not None:
             _check_starts(self.starts)
-        if self.gradient_samples % 2:
-            raise SettingError(f"gradient_samples={self.gradient_samples} must be even.")
+        _check_even(self, "gradient_samples")
         if not self.learning_rate <= 1.0:
             raise SettingError(f"learning_rate={self.learning_rate!r} must be at most 1.")
         if not 1.0 <= self.temperature < float("inf"):
@@ -166,7 +165,7 @@ class FullRankVI:
 
 @dataclass(frozen=True, kw_only=True)
 class FlowVI:
-    """A neural spline flow on the unconstrained coordinates, fitted to the ELBO."""
+    """A neural spline flow around the best Gaussian, fitted to the ELBO."""
 
     draws: int = 2000
     """Draws from the fitted flow."""
@@ -175,23 +174,25 @@ class FlowVI:
     bins: int = 16
     """Pieces of each spline."""
     width: int = 64
-    """Units of each hidden layer."""
-    iterations: int = 2000
-    """Steps of the optimiser at most, for each restart."""
-    gradient_samples: int = 4
-    """Points of the flow behind each step."""
+    """Units of the hidden layer behind each spline layer."""
+    iterations: int = 600
+    """Steps of Adam at most."""
+    gradient_samples: int = 8
+    """Points of the flow behind each step, half of them mirror images of the others."""
     elbo_samples: int = 16
-    """Points behind each estimate of the ELBO."""
+    """Points behind each estimate of the ELBO, every 25 steps; the best checkpoint is kept."""
     learning_rate: float = 1e-3
-    """Largest step size of Adam; it ends at a fifth of it."""
-    warmup_share: float = 0.1
-    """Share of the iterations over which the step size rises."""
+    """Largest step size; it ends at a fifth of it."""
+    warmup: int = 25
+    """Steps over which the step size rises."""
     clip: float = 10.0
     """Largest norm of a gradient."""
-    patience: int = 10
-    """Estimates of the ELBO without a gain before a restart ends."""
+    patience: int = 8
+    """Estimates of the ELBO without a gain before the fit ends."""
     restarts: int = 2
-    """Starting points; the best checkpoint of all is kept."""
+    """Gaussians fitted from different starting points; the flow is built around the best."""
+    starts: tuple[StartKind, ...] | None = None
+    """Where the Gaussians start, as for `FullRankVI`."""
     max_seconds: float | None = None
     """Stop after this time with the best checkpoint so far."""
 
@@ -203,13 +204,17 @@ class FlowVI:
             bins=2,
             width=1,
             iterations=1,
-            gradient_samples=1,
+            gradient_samples=2,
             elbo_samples=2,
+            warmup=0,
             patience=1,
             restarts=1,
         )
         _check_positive(self, "learning_rate", "clip", "max_seconds")
-        _check_share(self, "warmup_share")
+        _check_even(self, "gradient_samples")
+        _check_even(self, "elbo_samples")
+        if self.starts is not None:
+            _check_starts(self.starts)
 
 
 def _check_starts(starts: tuple[StartKind, ...]) -> None:
@@ -227,6 +232,12 @@ def _check_whole(settings: object, **least: int) -> None:
         whole = isinstance(value, Integral) and not isinstance(value, bool)
         if not whole or value < lowest:
             raise SettingError(f"{name}={value!r} must be a whole number from {lowest}.")
+
+
+def _check_even(settings: object, name: str) -> None:
+    """Refuse an odd number of points: half of them mirror the others."""
+    if getattr(settings, name) % 2:
+        raise SettingError(f"{name}={getattr(settings, name)} must be even.")
 
 
 def _check_positive(settings: object, *names: str) -> None:

@@ -75,7 +75,7 @@ def ascend(
     cooling: Cooling,
     visit: Callable[[int, Step], bool],
 ) -> None:
-    """Climb until ``visit``, called with the number of every step and its outcome, returns False."""
+    """Climb until ``visit``, called with each step's number and outcome, returns False."""
     number = 0
     while True:
         after = max(number - cooling.steps, 0)

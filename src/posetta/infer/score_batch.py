@@ -27,6 +27,7 @@ def score_batch(target: Target) -> Iterator[Scores]:
     takes the cores from the kernel, and its sums would depend on the number of cores.
     """
     n_threads = os.cpu_count() or 1
+    evaluate: Any = _evaluate
     with ThreadPoolExecutor(n_threads) as pool, threadpool_limits(1, user_api="blas"):
 
         def scores(
@@ -37,23 +38,17 @@ def score_batch(target: Target) -> Iterator[Scores]:
             share = -(-len(points) // n_threads)
             parts = [slice(k, k + share) for k in range(0, len(points), share)]
             jobs = [
-                pool.submit(_fill, points[part], target.arguments, values[part], gradients[part])
+                pool.submit(
+                    evaluate, points[part], *target.arguments, values[part], gradients[part]
+                )
                 for part in parts
             ]
             for job in jobs:
                 job.result()
             return values, gradients
 
+        scores(np.zeros((1, target.n_parameters)))  # compiles or loads the kernel
         yield scores
-
-
-def _fill(
-    points: NDArray[np.float64],
-    arguments: tuple[Any, ...],
-    values: NDArray[np.float64],
-    gradients: NDArray[np.float64],
-) -> None:
-    _evaluate(points, *arguments, values, gradients)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

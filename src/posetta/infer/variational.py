@@ -9,22 +9,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posetta.data import Traces
-from posetta.infer.methods import FlowVI, FullRankVI, StartKind
+from posetta.infer.methods import FullRankVI, StartKind
 from posetta.model.target import Target
 from posetta.posterior import Draws
 from posetta.posterior.pareto import PARETO_K_LIMIT, pareto_k
 from posetta.posterior.posterior import Status
 
+WINDOW = 25
+"""Steps behind one entry of the ELBO's trace."""
 HARD_SWEEPS = 1000
 _LARGEST_FOR_HARD = 60
 
 S = TypeVar("S")
 
 
-def start_kinds(settings: FullRankVI | FlowVI, n_items: int) -> list[StartKind]:
+def start_kinds(settings: FullRankVI, n_items: int) -> list[StartKind]:
     """Return the kind of start of every restart."""
-    kinds = settings.starts
-    if kinds is None:
+    kinds: Sequence[StartKind]
+    if settings.starts is not None:
+        kinds = settings.starts
+    else:
         kinds = ("hard", "traces") if n_items <= _LARGEST_FOR_HARD else ("traces",)
     return [kinds[k % len(kinds)] for k in range(settings.restarts)]
 
@@ -48,6 +52,12 @@ class Restart(Generic[S]):
         return f"restart {k + 1}, step {self.n_steps}{elbo}"
 
 
+def no_gain(before: NDArray[np.float64], now: NDArray[np.float64], tolerance: float = 0.0) -> bool:
+    """Return whether the mean rose by less than ``tolerance`` or twice its standard error."""
+    noise = np.sqrt(before.var(ddof=1) / len(before) + now.var(ddof=1) / len(now))
+    return bool(now.mean() - before.mean() < max(tolerance, 2.0 * noise))
+
+
 R = TypeVar("R", bound="Restart[Any]")
 
 
@@ -65,8 +75,8 @@ def judged(
 ) -> tuple[Status, tuple[str, ...], dict[str, Any]]:
     """Return status, warnings and diagnostics of the kept restart from its draws.
 
-    ``points`` (draw, coordinate) have the density ``log_q`` under the fit. The ELBO is their mean of
-    log p - log q; Pareto k tells whether these weights could turn them into the posterior.
+    ``points`` (draw, coordinate) have the density ``log_q`` under the fit. The ELBO is their mean
+    of log p - log q; Pareto k tells whether these weights could turn them into the posterior.
     """
     best = kept(restarts)
     log_ratios = log_density_of(target, points, draws) - log_q
@@ -77,6 +87,7 @@ def judged(
         "elbo_se": float(log_ratios.std(ddof=1) / np.sqrt(len(log_ratios))) if finite else None,
         "elbo_restarts": [float(one.elbo) for one in restarts],
         "elbo_trace": [round(value, 3) for value in best.trace],
+        "elbo_trace_steps": WINDOW,
         "pareto_k": k,
         "steps": [one.n_steps for one in restarts],
         "converged": best.converged,
