@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from posetta import Exact, Model, RelaxedNUTS, Traces, fit, simulate
+from posetta import Exact, FlowVI, FullRankVI, Model, RelaxedNUTS, Traces, fit, simulate
 from posetta.evaluate import closure_mae
 from posetta.infer.methods import Settings
 
@@ -18,6 +18,8 @@ FILE = Path(__file__).with_suffix(".json")
 
 METHODS: dict[str, Settings] = {
     "nuts": RelaxedNUTS(draws=1000, warmup=300, chains=2, starts=("traces", "prior")),
+    "fullrank": FullRankVI(starts=("traces",)),
+    "flow": FlowVI(layers=2, bins=4, width=8, iterations=200, restarts=1, starts=("traces",)),
 }
 
 

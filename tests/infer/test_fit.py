@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
 
 from posetta import (
     Exact,
+    FlowVI,
+    FullRankVI,
     HardMCMC,
     InputError,
     Majority,
@@ -25,6 +29,10 @@ from posetta.infer.methods import settings_of
 SMALL = {
     "hard": HardMCMC(draws=600, warmup=100, chains=2, thin=5),
     "nuts": RelaxedNUTS(draws=250, warmup=100, chains=2),
+    "fullrank": FullRankVI(draws=50, restarts=1, starts=("traces",)),
+    "flow": FlowVI(
+        draws=50, layers=1, bins=4, width=8, iterations=50, restarts=1, starts=("traces",)
+    ),
     "exact": Exact(draws=50, prior_draws=1000),
     "majority": Majority(),
     "maximal": Maximal(),
@@ -39,7 +47,10 @@ CASES = {
     "top-k list": Traces.from_lists([["a"]], items=list("abc"), choice_sets=[list("abc")]),
 }
 
-every_method = pytest.mark.parametrize("name", METHODS)
+needs_flow = pytest.mark.skipif(find_spec("flowjax") is None, reason='needs the extra "flow"')
+every_method = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=needs_flow if name == "flow" else ()) for name in METHODS]
+)
 
 
 def test_every_method_is_checked_here():

@@ -49,8 +49,7 @@ class Training(Restart[SplineFlow]):
     def __init__(
         self, scores: Scores, gaussian: Gaussian, settings: FlowVI, generator: np.random.Generator
     ) -> None:
-        seed = int(generator.integers(2**31))
-        self.flow = SplineFlow(gaussian, settings.layers, settings.bins, settings.width, seed)
+        self.flow = SplineFlow(gaussian, settings.layers, settings.bins, settings.width)
         super().__init__(self.flow)
         self.scores, self.settings, self.generator = scores, settings, generator
         self.memory = _ADAM.init(_trained(self.flow))
@@ -63,16 +62,16 @@ class Training(Restart[SplineFlow]):
     def step(self) -> bool:
         """Take one step of Adam; return whether to go on."""
         noise = self._mirrored(self.settings.gradient_samples)
-        points, log_q = _draw(self.flow, noise)
-        values, gradients = self.scores(np.asarray(points, dtype=np.float64))
-        ratios = values - np.asarray(log_q, dtype=np.float64)
+        points, log_q = self.draw(self.flow, noise)
+        values, gradients = self.scores(points)
+        ratios = values - log_q
         if not np.isfinite(ratios).all():
             self.diverged = True
             return False
         self.flow, self.memory = _update(
             self.flow,
             self.memory,
-            noise,
+            jnp.asarray(noise, jnp.float32),
             jnp.asarray(gradients, jnp.float32),
             jnp.float32(self._rate()),
             jnp.float32(self.settings.clip),
@@ -82,6 +81,24 @@ class Training(Restart[SplineFlow]):
         if self.n_steps % WINDOW == 0:
             self._checkpoint()
         return self.waited < self.settings.patience and self.n_steps < self.settings.iterations
+
+    def draw(
+        self, flow: SplineFlow, noise: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the flow's points for ``noise``, and their log densities.
+
+        As many at a time as a step takes: one shape to compile, and thousands at once would need
+        gigabytes at hundreds of items.
+        """
+        size = self.settings.gradient_samples
+        padded = np.zeros((-(-len(noise) // size) * size, noise.shape[1]))
+        padded[: len(noise)] = noise
+        blocks = jnp.asarray(padded, jnp.float32).reshape(-1, size, noise.shape[1])
+        drawn = [_draw(flow, block) for block in blocks]
+        points, log_q = (
+            np.concatenate(parts, dtype=np.float64) for parts in zip(*drawn, strict=True)
+        )
+        return points[: len(noise)], log_q[: len(noise)]
 
     def finish(self) -> None:
         """Say whether the second half of the latest steps was any better than the first."""
@@ -100,9 +117,8 @@ class Training(Restart[SplineFlow]):
             self.elbo, self.state, self.waited = elbo, self.flow, 0
 
     def _elbo(self) -> float:
-        points, log_q = _draw(self.flow, self.yardstick)
-        values, _ = self.scores(np.asarray(points, dtype=np.float64))
-        return float(np.mean(values - np.asarray(log_q, dtype=np.float64)))
+        points, log_q = self.draw(self.flow, self.yardstick)
+        return float(np.mean(self.scores(points)[0] - log_q))
 
     def _rate(self) -> float:
         """Return the step size: a linear rise, then an exponential fall to a fifth."""
@@ -112,9 +128,9 @@ class Training(Restart[SplineFlow]):
             settings.learning_rate * rise * _LAST_RATE ** (self.n_steps / settings.iterations)
         )
 
-    def _mirrored(self, n_points: int) -> jax.Array:
+    def _mirrored(self, n_points: int) -> NDArray[np.float64]:
         half = self.generator.standard_normal((n_points // 2, self.flow.mean.shape[0]))
-        return jnp.asarray(np.concatenate([half, -half]), jnp.float32)
+        return np.concatenate([half, -half])
 
 
 def run(traces: Traces, model: Model, settings: FlowVI, seed: int, report: Report) -> Posterior:
@@ -138,12 +154,9 @@ def run(traces: Traces, model: Model, settings: FlowVI, seed: int, report: Repor
         training.stopped = climbs[-1].stopped
         _train(training, report, deadline)
     noise = generator.standard_normal((settings.draws, target.n_parameters))
-    drawn, log_q = _draw(training.state, jnp.asarray(noise, jnp.float32))
-    points = np.asarray(drawn, dtype=np.float64)
+    points, log_q = training.draw(training.state, noise)
     draws = draws_of(target, points[None])
-    status, warnings, diagnostics = judged(
-        [training], target, points, draws, np.asarray(log_q, dtype=np.float64)
-    )
+    status, warnings, diagnostics = judged([training], target, points, draws, log_q)
     diagnostics["elbo_gaussians"] = [climb.elbo for climb in climbs]
     return posterior_of(
         target,
@@ -172,9 +185,7 @@ def _train(training: Training, report: Report, deadline: float) -> None:
 def _compile(scores: Scores, target: Target, settings: FlowVI) -> None:
     """Compile everything on a throw-away flow, so that its time is reported apart."""
     size = target.n_parameters
-    rehearsal = Training(scores, Gaussian(np.zeros(size), np.eye(size)), settings, child(0))
-    rehearsal.step()
-    _draw(rehearsal.flow, jnp.zeros((settings.draws, size)))
+    Training(scores, Gaussian(np.zeros(size), np.eye(size)), settings, child(0)).step()
 
 
 def _trained(flow: SplineFlow) -> Any:
@@ -210,7 +221,8 @@ def _update(
         return (log_q - (gradients * points).sum(axis=1)).mean()
 
     downhill = eqx.filter_grad(negative_elbo)(trained)
-    shrink = jnp.minimum(1.0, clip / optax.global_norm(downhill))
+    norm = jnp.sqrt(sum(jnp.vdot(g, g) for g in jax.tree_util.tree_leaves(downhill)))
+    shrink = jnp.minimum(1.0, clip / norm)
     downhill = jax.tree_util.tree_map(lambda g: shrink * g, downhill)
     change, memory = _ADAM.update(downhill, memory)
     return eqx.apply_updates(flow, jax.tree_util.tree_map(lambda c: -rate * c, change)), memory

@@ -27,8 +27,8 @@ def score_batch(target: Target) -> Iterator[Scores]:
     takes the cores from the kernel, and its sums would depend on the number of cores.
     """
     n_threads = os.cpu_count() or 1
-    evaluate: Any = _evaluate
     with ThreadPoolExecutor(n_threads) as pool, threadpool_limits(1, user_api="blas"):
+        submit: Any = pool.submit  # its type asks for annotations that compiled functions lack
 
         def scores(
             points: NDArray[np.float64],
@@ -38,9 +38,7 @@ def score_batch(target: Target) -> Iterator[Scores]:
             share = -(-len(points) // n_threads)
             parts = [slice(k, k + share) for k in range(0, len(points), share)]
             jobs = [
-                pool.submit(
-                    evaluate, points[part], *target.arguments, values[part], gradients[part]
-                )
+                submit(_evaluate, points[part], *target.arguments, values[part], gradients[part])
                 for part in parts
             ]
             for job in jobs:

@@ -10,6 +10,7 @@ after 600 steps. Sampling takes one pass through the networks.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import equinox as eqx
@@ -36,17 +37,8 @@ class SplineFlow(eqx.Module):
     mean: jax.Array
     factor: jax.Array
 
-    def __init__(self, gaussian: Gaussian, layers: int, bins: int, width: int, seed: int) -> None:
-        size = len(gaussian.mean)
-        flow = masked_autoregressive_flow(
-            jax.random.key(seed),
-            base_dist=Normal(jnp.zeros(size), jnp.ones(size)),
-            transformer=RationalQuadraticSpline(knots=bins, interval=_INTERVAL),
-            flow_layers=layers,
-            nn_width=width,
-            invert=False,
-        )
-        self.flow = eqx.tree_at(_last_layers, flow, _scaled(_last_layers(flow), _FIRST_SIZE))
+    def __init__(self, gaussian: Gaussian, layers: int, bins: int, width: int) -> None:
+        self.flow = _identity(len(gaussian.mean), layers, bins, width)
         self.mean = jnp.asarray(gaussian.mean, jnp.float32)
         self.factor = jnp.asarray(gaussian.factor, jnp.float32)
 
@@ -63,6 +55,22 @@ class SplineFlow(eqx.Module):
         log_det += jnp.log(jnp.diagonal(self.factor)).sum()
         log_normal = -0.5 * (noise**2 + jnp.log(2.0 * jnp.pi)).sum(axis=1)
         return self.mean + y @ self.factor.T, log_normal - log_det
+
+
+# JAX compiles again for every flow that was made anew, since functions in it are compared by
+# identity. All fits of one shape share this one; its random weights are the same for all.
+@lru_cache(maxsize=16)
+def _identity(size: int, layers: int, bins: int, width: int) -> Any:
+    """Return a flow near the identity."""
+    flow = masked_autoregressive_flow(
+        jax.random.key(0),
+        base_dist=Normal(jnp.zeros(size), jnp.ones(size)),
+        transformer=RationalQuadraticSpline(knots=bins, interval=_INTERVAL),
+        flow_layers=layers,
+        nn_width=width,
+        invert=False,
+    )
+    return eqx.tree_at(_last_layers, flow, _scaled(_last_layers(flow), _FIRST_SIZE))
 
 
 def _last_layers(flow: Any) -> Any:
