@@ -50,7 +50,7 @@ def test_starts_at_the_gaussian() -> None:
     # start at a hundredth of their size.
     whitened = np.linalg.solve(gaussian.factor, (np.asarray(points) - gaussian.mean).T).T
     np.testing.assert_allclose(np.sort(whitened), np.sort(noise), atol=0.05)
-    np.testing.assert_allclose(log_q, gaussian.log_density_at(whitened), atol=0.05)
+    np.testing.assert_allclose(log_q, gaussian.log_density_at(whitened), atol=0.1)
 
 
 def test_the_density_is_that_of_the_points() -> None:

@@ -105,9 +105,7 @@ def judged(
         warnings.append("the run was stopped early; raise max_seconds for the full run.")
     elif not best.converged:
         status = "budget_reached"
-        warnings.append(
-            f"the ELBO still rose after {best.n_steps} steps. Raise iterations, or tolerance."
-        )
+        warnings.append(f"the ELBO still rose after {best.n_steps} steps. Raise iterations.")
     if k > PARETO_K_LIMIT:
         warnings.append(
             f"Pareto k is {k:.2f} (above {PARETO_K_LIMIT}): the approximation misses tails of the "
