@@ -27,13 +27,13 @@ help:
 	@$(PIP) -e .
 	@touch $@
 
-.venv/develops: .venv/runs
+.venv/develops: .venv/measures
 	@echo "Posetta: installing the test tools"
 	@$(PIP) --group dev
 	@touch $@
 
 .venv/measures: .venv/runs
-	@echo "Posetta: installing JAX, the benchmarks' yardstick"
+	@echo "Posetta: installing JAX, for the flow and as the benchmarks' yardstick"
 	@$(PIP) -e ".[flow]"
 	@touch $@
 
@@ -59,6 +59,7 @@ lint: .venv/develops
 bench: .venv/measures
 	$(BIN)/python benchmarks/kernel.py
 	$(BIN)/python benchmarks/hard_mcmc.py
+	$(BIN)/python benchmarks/relaxed.py
 	$(BIN)/python benchmarks/order.py
 	$(BIN)/python benchmarks/readers.py
 

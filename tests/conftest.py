@@ -23,6 +23,8 @@ def _cache_for_these_sources() -> Path:
 
 # Before anything imports numba, which reads it once.
 os.environ["NUMBA_CACHE_DIR"] = str(_cache_for_these_sources())
+# Most of the flow tests' time is XLA's compiler; they need its code correct, not fast.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,10 @@ import sys
 
 import pytest
 
-HEAVY = ("numba", "llvmlite", "jax", "matplotlib", "scipy", "xarray", "pandas", "networkx")
+HEAVY = (
+    "numba", "llvmlite", "nutpie", "arviz", "jax", "matplotlib", "scipy", "xarray", "pandas",
+    "networkx",
+)  # fmt: skip
 
 
 def loaded_after(code: str) -> set[str]:

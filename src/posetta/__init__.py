@@ -13,7 +13,16 @@ if TYPE_CHECKING:
     from posetta.data import ReadReport, Traces, read_traces, write_traces
     from posetta.data.demo import demo_order, demo_traces
     from posetta.errors import InputError, MissingExtra, SettingError
-    from posetta.infer import Exact, HardMCMC, Majority, Maximal, fit
+    from posetta.infer import (
+        Exact,
+        FlowVI,
+        FullRankVI,
+        HardMCMC,
+        Majority,
+        Maximal,
+        RelaxedNUTS,
+        fit,
+    )
     from posetta.model.model import Model
     from posetta.model.simulate import Simulation, simulate
     from posetta.order import Poset, read_order, write_order
@@ -33,9 +42,12 @@ _HOME = {
     "MissingExtra": "posetta.errors",
     "SettingError": "posetta.errors",
     "Exact": "posetta.infer",
+    "FlowVI": "posetta.infer",
+    "FullRankVI": "posetta.infer",
     "HardMCMC": "posetta.infer",
     "Majority": "posetta.infer",
     "Maximal": "posetta.infer",
+    "RelaxedNUTS": "posetta.infer",
     "fit": "posetta.infer",
     "Model": "posetta.model.model",
     "Simulation": "posetta.model.simulate",
@@ -51,6 +63,8 @@ _ROOMS = ("baselines", "data", "evaluate", "infer", "model", "order", "posterior
 
 __all__ = [
     "Exact",
+    "FlowVI",
+    "FullRankVI",
     "HardMCMC",
     "InputError",
     "Majority",
@@ -60,6 +74,7 @@ __all__ = [
     "Poset",
     "Posterior",
     "ReadReport",
+    "RelaxedNUTS",
     "SettingError",
     "Simulation",
     "Traces",

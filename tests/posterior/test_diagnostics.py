@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from posetta.posterior.diagnostics import effective_size, split_r_hat
+from posetta.model.latent import product_order
+from posetta.posterior import Draws
+from posetta.posterior.diagnostics import (
+    chain_diagnostics,
+    effective_size,
+    mixing_status,
+    plain_split_r_hats,
+    split_r_hat,
+)
 
 
 def autoregressive(phi: float, chains: int, draws: int, seed: int = 0) -> np.ndarray:
@@ -53,3 +61,50 @@ def test_constants_and_short_runs() -> None:
     assert np.isnan(split_r_hat(np.zeros((2, 3))))
     stuck = np.repeat([[0.0], [1.0]], 10, axis=1)
     assert split_r_hat(stuck, by_rank=False) == np.inf
+
+
+def test_many_plain_r_hats_are_those_of_each():
+    draws = np.random.default_rng(3).normal(size=(3, 41, 5)) + np.arange(3)[:, None, None]
+    draws[:, :, 4] = 1.0
+    expected = [split_r_hat(draws[:, :, k], by_rank=False) for k in range(5)]
+    np.testing.assert_allclose(plain_split_r_hats(draws), expected)
+    stuck = np.repeat([[0.0], [1.0]], 10, axis=1)[:, :, None]
+    assert plain_split_r_hats(stuck) == np.inf
+
+
+def test_chains_that_disagree_on_the_order_are_seen():
+    generator = np.random.default_rng(4)
+    latent = generator.normal(size=(2, 200, 3, 2))
+    quantities = {"rho": generator.random((2, 200))}
+
+    def diagnose(latent):
+        return chain_diagnostics(quantities, Draws.pack(product_order(latent)), latent)
+
+    agreeing = diagnose(latent)
+    assert agreeing["margin_r_hat_99"] < 1.05
+    assert agreeing["pair_r_hat_99"] < 1.05
+    assert agreeing["chain_mae_max"] < 0.06
+    assert 0.01 < agreeing["pair_mcse_max"] < 0.04
+    latent[1, :, 0] += 2.0  # in the second chain item 0 tends to come first
+    apart = diagnose(latent)
+    assert apart["margin_r_hat_99"] > 1.2
+    assert apart["pair_r_hat_99"] > 1.1
+    assert apart["chain_mae_max"] > 0.2
+    assert apart["r_hat_max"] == agreeing["r_hat_max"]
+
+
+@pytest.mark.parametrize(
+    ("r_hat", "ess", "stopped", "status"),
+    [
+        (1.01, 500.0, False, "ok"),
+        (1.2, 500.0, False, "unmixed"),
+        (1.01, 20.0, False, "unmixed"),
+        (1.01, 500.0, True, "budget_reached"),
+    ],
+)
+def test_the_status_follows_from_the_gate(r_hat, ess, stopped, status):
+    found = {"r_hat_max": r_hat, "ess_min": ess, "chain_mae_max": 0.1}
+    word, warnings = mixing_status(found, stopped=stopped, remedy="Raise warmup.")
+    assert word == status
+    assert bool(warnings) == (status != "ok")
+    assert status != "unmixed" or "Raise warmup." in warnings[0]

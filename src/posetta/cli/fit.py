@@ -20,7 +20,10 @@ def fit(
     inputs: options.Inputs,
     method: Annotated[
         str,
-        typer.Option(help="`auto`, `exact` (up to 5 items), `hard`, `majority` or `maximal`."),
+        typer.Option(
+            help="`auto`, `exact` (up to 5 items), `hard`, `nuts`, `fullrank`, `flow` (needs the "
+            "extra flow), `majority` or `maximal`."
+        ),
     ] = "auto",
     dim: Annotated[str, typer.Option(help="Latent dimension, or `random`.")] = "4",
     tau: Annotated[float, typer.Option(help="Soft-min temperature of relaxed methods.")] = 0.3,
@@ -31,9 +34,11 @@ def fit(
         str, typer.Option(help="Share of steps that ignore the order, or `infer`.")
     ] = "0",
     draws: Annotated[int | None, typer.Option(help="Draws kept of each chain.")] = None,
-    warmup: Annotated[int | None, typer.Option(help="Sweeps before the first draw.")] = None,
+    warmup: Annotated[
+        int | None, typer.Option(help="Sweeps or iterations before the first draw.")
+    ] = None,
     chains: Annotated[int | None, typer.Option(help="Number of chains.")] = None,
-    thin: Annotated[int | None, typer.Option(help="Sweeps for each draw.")] = None,
+    thin: Annotated[int | None, typer.Option(help="Sweeps or iterations for each draw.")] = None,
     max_seconds: Annotated[
         float | None, typer.Option(help="Stop after this time with what was drawn.")
     ] = None,

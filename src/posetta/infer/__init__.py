@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from posetta.infer.fit import choose_method, fit
-from posetta.infer.methods import METHODS, Exact, HardMCMC, Majority, Maximal, Settings
+from posetta.infer.methods import (
+    METHODS,
+    Exact,
+    FlowVI,
+    FullRankVI,
+    HardMCMC,
+    Majority,
+    Maximal,
+    RelaxedNUTS,
+    Settings,
+)
 
 __all__ = [
     "METHODS",
     "Exact",
+    "FlowVI",
+    "FullRankVI",
     "HardMCMC",
     "Majority",
     "Maximal",
+    "RelaxedNUTS",
     "Settings",
     "choose_method",
     "fit",

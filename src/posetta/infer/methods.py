@@ -4,12 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Integral
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from posetta.baselines.settings import Majority, Maximal
 from posetta.errors import SettingError, choice
 
-__all__ = ["METHODS", "Exact", "HardMCMC", "Majority", "Maximal", "Settings", "settings_of"]
+__all__ = [
+    "METHODS",
+    "Exact",
+    "FlowVI",
+    "FullRankVI",
+    "HardMCMC",
+    "Majority",
+    "Maximal",
+    "RelaxedNUTS",
+    "Settings",
+    "settings_of",
+]
+
+StartKind = Literal["hard", "traces", "prior"]
+"""Kinds of starting points of relaxed methods, see `posetta.infer.start`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,8 +79,152 @@ class HardMCMC:
         _check_whole(self, draws=4, warmup=0, chains=1, thin=1, rungs=1)
         if not 0.0 <= self.heat <= 1.0:
             raise SettingError(f"heat={self.heat!r} must be a share of the warm-up, 0 to 1.")
-        if self.max_seconds is not None and not self.max_seconds > 0.0:
-            raise SettingError(f"max_seconds={self.max_seconds!r} must be greater than 0.")
+        _check_positive(self, "max_seconds")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RelaxedNUTS:
+    """The no-U-turn sampler on the relaxed posterior."""
+
+    draws: int = 500
+    """Draws kept of each chain."""
+    warmup: int = 500
+    """Iterations before the first draw; step size and mass matrix adapt only then."""
+    chains: int = 4
+    thin: int = 1
+    """Iterations for each draw that is kept."""
+    max_seconds: float | None = None
+    """Stop after this time and give back what was drawn."""
+    target_accept: float = 0.8
+    """Mean acceptance that the step size is tuned for; larger means smaller steps."""
+    max_depth: int = 10
+    """Doublings of a trajectory at most: 2^max_depth gradients."""
+    mass_matrix: Literal["diagonal", "low-rank"] = "diagonal"
+    """Shape of the adapted scales; "low-rank" also learns the strongest correlations."""
+    starts: tuple[StartKind, ...] = ("hard", "traces", "hard", "prior")
+    """Where the chains start, one after another, again from the first when there are more: the end
+    of a short Hard-MCMC chain, rank scores of observed traces, or a draw from the prior."""
+
+    def __post_init__(self) -> None:
+        _check_whole(self, draws=4, warmup=20, chains=1, thin=1, max_depth=1)
+        _check_positive(self, "max_seconds")
+        _check_share(self, "target_accept")
+        choice(self.mass_matrix, ("diagonal", "low-rank"), "mass_matrix")
+        _check_starts(self.starts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FullRankVI:
+    """A Gaussian with full covariance on the unconstrained coordinates, fitted to the ELBO."""
+
+    draws: int = 2000
+    """Draws from the fitted Gaussian."""
+    iterations: int = 1000
+    """Steps at most, for each restart."""
+    gradient_samples: int = 32
+    """Points of the Gaussian behind each step, half of them mirror images of the others."""
+    learning_rate: float = 0.1
+    """Share of the way that a step goes; it falls with 1/t after cooling."""
+    temperature: float = 3.0
+    """Of the first step: log densities are divided by it; 1 means no cooling."""
+    cooling: int = 200
+    """Steps until the temperature is 1."""
+    tolerance: float = 0.5
+    """Stop when 25 steps raise the ELBO by less than this, or by less than its noise."""
+    elbo_samples: int = 200
+    """Points behind the ELBO by which restarts are compared."""
+    restarts: int = 3
+    """Fits from different starting points; the one with the best ELBO is kept."""
+    starts: tuple[StartKind, ...] | None = None
+    """Where the restarts start, in turn. None: the end of a short Hard-MCMC chain, then rank scores
+    of observed traces; above 60 items, where such a chain is not short, traces only."""
+    max_seconds: float | None = None
+    """Stop after this time with the best fit so far."""
+
+    def __post_init__(self) -> None:
+        _check_whole(
+            self,
+            draws=4,
+            iterations=1,
+            gradient_samples=2,
+            cooling=0,
+            elbo_samples=2,
+            restarts=1,
+        )
+        _check_positive(self, "learning_rate", "tolerance", "max_seconds")
+        if self.starts is not None:
+            _check_starts(self.starts)
+        _check_even(self, "gradient_samples")
+        if not self.learning_rate <= 1.0:
+            raise SettingError(f"learning_rate={self.learning_rate!r} must be at most 1.")
+        if not 1.0 <= self.temperature < float("inf"):
+            raise SettingError(f"temperature={self.temperature!r} must be a number from 1.")
+        if self.cooling >= self.iterations:
+            raise SettingError(
+                f"cooling={self.cooling} must be less than iterations={self.iterations}."
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlowVI:
+    """A neural spline flow around the best Gaussian, fitted to the ELBO."""
+
+    draws: int = 2000
+    """Draws from the fitted flow."""
+    layers: int = 4
+    """Autoregressive spline layers."""
+    bins: int = 16
+    """Pieces of each spline."""
+    width: int = 64
+    """Units of the hidden layer behind each spline layer."""
+    iterations: int = 600
+    """Steps of Adam at most."""
+    gradient_samples: int = 8
+    """Points of the flow behind each step, half of them mirror images of the others."""
+    elbo_samples: int = 16
+    """Points behind each estimate of the ELBO, every 25 steps; the best checkpoint is kept."""
+    learning_rate: float = 1e-3
+    """Largest step size; it ends at a fifth of it."""
+    warmup: int = 25
+    """Steps over which the step size rises."""
+    clip: float = 10.0
+    """Largest norm of a gradient."""
+    patience: int = 8
+    """Estimates of the ELBO without a gain before the fit ends."""
+    restarts: int = 2
+    """Gaussians fitted from different starting points; the flow is built around the best."""
+    starts: tuple[StartKind, ...] | None = None
+    """Where the Gaussians start, as for `FullRankVI`."""
+    max_seconds: float | None = None
+    """Stop after this time with the best checkpoint so far."""
+
+    def __post_init__(self) -> None:
+        _check_whole(
+            self,
+            draws=4,
+            layers=1,
+            bins=2,
+            width=1,
+            iterations=1,
+            gradient_samples=2,
+            elbo_samples=2,
+            warmup=0,
+            patience=1,
+            restarts=1,
+        )
+        _check_positive(self, "learning_rate", "clip", "max_seconds")
+        _check_even(self, "gradient_samples")
+        _check_even(self, "elbo_samples")
+        if self.starts is not None:
+            _check_starts(self.starts)
+
+
+def _check_starts(starts: tuple[StartKind, ...]) -> None:
+    """Refuse anything but one or more kinds of start."""
+    if isinstance(starts, str) or not starts:
+        raise SettingError(f"starts={starts!r} must name one or more kinds of start.")
+    for kind in starts:
+        choice(kind, get_args(StartKind), "starts")
 
 
 def _check_whole(settings: object, **least: int) -> None:
@@ -78,7 +236,28 @@ def _check_whole(settings: object, **least: int) -> None:
             raise SettingError(f"{name}={value!r} must be a whole number from {lowest}.")
 
 
-Settings = Exact | HardMCMC | Majority | Maximal
+def _check_even(settings: object, name: str) -> None:
+    """Refuse an odd number of points: half of them mirror the others."""
+    if getattr(settings, name) % 2:
+        raise SettingError(f"{name}={getattr(settings, name)} must be even.")
+
+
+def _check_positive(settings: object, *names: str) -> None:
+    """Refuse settings that are neither None nor a number greater than 0."""
+    for name in names:
+        value = getattr(settings, name)
+        if value is not None and not value > 0.0:
+            raise SettingError(f"{name}={value!r} must be greater than 0.")
+
+
+def _check_share(settings: object, name: str) -> None:
+    """Refuse a setting that lies outside (0, 1)."""
+    value = getattr(settings, name)
+    if not 0.0 < value < 1.0:
+        raise SettingError(f"{name}={value!r} must lie between 0 and 1.")
+
+
+Settings = Exact | HardMCMC | RelaxedNUTS | FullRankVI | FlowVI | Majority | Maximal
 
 
 class Method(NamedTuple):
@@ -96,9 +275,13 @@ class Method(NamedTuple):
 _SCORED = frozenset({"beta", "noise"})
 _LATENT = {"dim", "dim_prior_mean", "dim_max", "rho", "rho_prior", "beta_prior", "noise_prior"}
 _HARD = _SCORED | _LATENT
+_RELAXED = (_HARD - {"dim_prior_mean", "dim_max"}) | {"tau", "gamma", "gamma_prior"}
 
 METHODS: dict[str, Method] = {
     "hard": Method(HardMCMC, "posetta.infer.hard_mcmc", _HARD, reports=True),
+    "nuts": Method(RelaxedNUTS, "posetta.infer.nuts", _RELAXED, reports=True),
+    "fullrank": Method(FullRankVI, "posetta.infer.gaussian_vi", _RELAXED, reports=True),
+    "flow": Method(FlowVI, "posetta.infer.flow_vi", _RELAXED, reports=True),
     "exact": Method(Exact, "posetta.infer.exact", _HARD),
     "majority": Method(Majority, "posetta.baselines.majority", _SCORED),
     "maximal": Method(Maximal, "posetta.baselines.maximal", _SCORED),

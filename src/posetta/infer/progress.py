@@ -9,7 +9,7 @@ Report = Callable[[float, str], None]
 """Called with the share that is done, 0 to 1, and a few words."""
 
 
-def _silent(share: float, words: str) -> None:
+def silent(share: float, words: str) -> None:
     """Report nothing."""
 
 
@@ -17,7 +17,7 @@ def _silent(share: float, words: str) -> None:
 def progress_bar(title: str, *, shown: bool) -> Iterator[Report]:
     """Give a `Report` that draws on standard error; one that does nothing unless ``shown``."""
     if not shown:
-        yield _silent
+        yield silent
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn

@@ -155,7 +155,8 @@ class Target:
     dim: int = field(init=False)
     inferred: tuple[str, ...] = field(init=False)
     """The scalars that have a coordinate, in the order of the coordinates."""
-    _arguments: tuple[Any, ...] = field(init=False, repr=False)
+    arguments: tuple[Any, ...] = field(init=False, repr=False)
+    """What `log_density_and_gradient` takes between the point and the gradient."""
 
     def __post_init__(self) -> None:
         model = self.model
@@ -178,7 +179,7 @@ class Target:
             priors,
             *self.traces.arrays,
         )
-        set_(self, "_arguments", arguments)
+        set_(self, "arguments", arguments)
 
     @property
     def n_parameters(self) -> int:
@@ -190,7 +191,7 @@ class Target:
         w = self._check(w)
         gradient = np.empty(len(w))
         kernel: Any = log_density_and_gradient
-        return kernel(w, *self._arguments, gradient), gradient
+        return kernel(w, *self.arguments, gradient), gradient
 
     def log_density(self, w: NDArray[np.float64]) -> float:
         """Return the log density at ``w``."""

@@ -51,9 +51,11 @@ def split_r_hat(draws: NDArray[np.float64], *, by_rank: bool = True) -> float:
 
 def effective_size(draws: NDArray[np.float64], *, by_rank: bool = True) -> float:
     """Return the effective sample size of (chain, draw); NaN for a constant."""
-    if draws.shape[1] < 4 or np.ptp(draws) == 0.0:
+    if draws.shape[1] < 4:
         return float("nan")
     halves = split(rank_normalised(draws) if by_rank else draws)
+    if np.ptp(halves) == 0.0:
+        return float("nan")
     chains, n = halves.shape
     covariance = _autocovariance(halves)
     within = covariance[:, 0].mean() * n / (n - 1)
@@ -116,7 +118,9 @@ def chain_diagnostics(
         "r_hat_max": float(np.nanmax([*r_hat.values(), 1.0])),
         "ess_min": float(np.nanmin([*ess.values(), np.inf])),
         "pair_r_hat_99": _percentile_99(plain_split_r_hats(uncertain)),
-        "pair_mcse_max": max(map(_standard_error, np.moveaxis(uncertain, 2, 0)), default=0.0),
+        "pair_mcse_max": float(
+            np.nanmax([0.0, *map(_standard_error, np.moveaxis(uncertain, 2, 0))])
+        ),
         "chain_mae_max": float(max(apart, default=0.0)),
     }
     if latent is not None:

@@ -1,0 +1,152 @@
+"""FullRank-VI: one Gaussian with full covariance for the relaxed posterior (appendix C.3).
+
+`natural_gradient` climbs; this module starts it, several times, decides when it has arrived, keeps
+the best, and says how good it is.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posetta.data import Traces
+from posetta.infer.methods import FullRankVI
+from posetta.infer.natural_gradient import Cooling, Gaussian, Step, ascend
+from posetta.infer.progress import Report
+from posetta.infer.relaxed_draws import draws_of, posterior_of
+from posetta.infer.score_batch import Scores, score_batch
+from posetta.infer.start import starting_points
+from posetta.infer.variational import (
+    HARD_SWEEPS,
+    WINDOW,
+    Restart,
+    judged,
+    kept,
+    no_gain,
+    start_kinds,
+)
+from posetta.model.model import Model
+from posetta.model.target import Target
+from posetta.posterior import Posterior
+from posetta.rng import child
+
+_FIRST_SCALE = 0.1
+
+
+class Climb(Restart[Gaussian]):
+    """One restart: its Gaussian so far, the ELBO's trace, and whether it has converged.
+
+    The points of the steps estimate the ELBO at no cost. The climb has converged when a window of
+    steps gains less than ``tolerance`` over the window before, or less than twice the standard
+    error of that difference.
+    """
+
+    def __init__(self, start: NDArray[np.float64], settings: FullRankVI) -> None:
+        super().__init__(Gaussian(start, _FIRST_SCALE * np.eye(len(start))))
+        self.settings = settings
+        self._window: list[NDArray[np.float64]] = []
+        self._before: NDArray[np.float64] | None = None
+
+    def visit(self, number: int, step: Step) -> bool:
+        """Take note of a step; return whether to go on."""
+        if not np.isfinite(step.log_ratios).all() or not np.isfinite(step.gaussian.factor).all():
+            self.diverged = True
+            return False
+        self.state = step.gaussian
+        self.n_steps = number + 1
+        self._window.append(step.log_ratios)
+        if len(self._window) == WINDOW:
+            self._close_window()
+        return not self.converged and self.n_steps < self.settings.iterations
+
+    def _close_window(self) -> None:
+        now, before = np.concatenate(self._window), self._before
+        self._window = []
+        self.trace.append(float(now.mean()))
+        if self.n_steps - WINDOW < self.settings.cooling:
+            return  # the temperature still falls
+        if before is not None:
+            self.converged = no_gain(before, now, self.settings.tolerance)
+        self._before = now
+
+
+def run(traces: Traces, model: Model, settings: FullRankVI, seed: int, report: Report) -> Posterior:
+    """Fit a Gaussian from several starts; draw from the one with the best ELBO.
+
+    Ctrl-C and ``max_seconds`` end the run with the best fit so far; the status says so.
+    """
+    model.fixed_dim("fullrank")
+    began = time.perf_counter()
+    target = Target(model, traces)
+    with score_batch(target) as scores:
+        compiled = time.perf_counter()
+        deadline = np.inf if settings.max_seconds is None else compiled + settings.max_seconds
+        climbs = climb_all(target, scores, settings, seed, report, deadline)
+    best = kept(climbs)
+    noise = child(seed, "fullrank", "draws").standard_normal((settings.draws, target.n_parameters))
+    points = best.state.at(noise)
+    draws = draws_of(target, points[None])
+    status, warnings, diagnostics = judged(
+        climbs, target, points, draws, best.state.log_density_at(noise)
+    )
+    return posterior_of(
+        target,
+        draws,
+        method="fullrank",
+        settings=settings,
+        seed=seed,
+        status=status,
+        warnings=warnings,
+        diagnostics=diagnostics,
+        seconds={"compile": compiled - began, "run": time.perf_counter() - compiled},
+    )
+
+
+def climb_all(
+    target: Target,
+    scores: Scores,
+    settings: FullRankVI,
+    seed: int,
+    report: Report,
+    deadline: float,
+) -> list[Climb]:
+    """Run one restart after another, as far as time and the user allow."""
+    report(0.0, "looking for starting points")
+    kinds = start_kinds(settings, target.traces.n_items)
+    starts = starting_points(target, kinds, seed, hard_sweeps=HARD_SWEEPS)
+    climbs: list[Climb] = []
+    for k, start in enumerate(starts):
+        climb = Climb(start, settings)
+        climbs.append(climb)
+
+        def visit(number: int, step: Step, climb: Climb = climb, k: int = k) -> bool:
+            go_on = climb.visit(number, step)
+            share = (k + climb.n_steps / settings.iterations) / settings.restarts
+            report(share, climb.words(k))
+            climb.stopped = go_on and time.perf_counter() > deadline
+            return go_on and not climb.stopped
+
+        try:
+            ascend(
+                scores,
+                climb.state,
+                child(seed, "fullrank", k),
+                n_points=settings.gradient_samples,
+                learning_rate=settings.learning_rate,
+                cooling=Cooling(settings.temperature, settings.cooling),
+                visit=visit,
+            )
+        except KeyboardInterrupt:
+            climb.stopped = True
+        climb.elbo = _elbo(scores, climb.state, settings.elbo_samples, seed)
+        if climb.stopped:
+            break
+    return climbs
+
+
+def _elbo(scores: Scores, gaussian: Gaussian, n_points: int, seed: int) -> float:
+    """Estimate the ELBO, with the same noise for every restart."""
+    noise = child(seed, "fullrank", "elbo").standard_normal((n_points, len(gaussian.mean)))
+    return float(np.mean(scores(gaussian.at(noise))[0] - gaussian.log_density_at(noise)))

@@ -1,0 +1,213 @@
+"""Relaxed-MCMC: the no-U-turn sampler of nutpie on the relaxed posterior (appendix C.2)."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posetta.data import Traces
+from posetta.errors import SettingError
+from posetta.infer import compiled_callbacks as callbacks
+from posetta.infer.methods import RelaxedNUTS
+from posetta.infer.progress import Report
+from posetta.infer.relaxed_draws import draws_of, posterior_of
+from posetta.infer.start import starting_points
+from posetta.model.model import Model
+from posetta.model.target import Target
+from posetta.posterior import Posterior
+from posetta.posterior.diagnostics import chain_diagnostics, mixing_status
+from posetta.posterior.posterior import Status
+from posetta.rng import child
+
+with warnings.catch_warnings():
+    # ArviZ, which nutpie loads, announces its next major version at every import.
+    warnings.simplefilter("ignore", FutureWarning)
+    import nutpie
+    from nutpie.compile_pymc import CompiledPyMCModel
+
+DIVERGENCE_LIMIT = 0.01
+"""Share of iterations that may diverge before the result is not to be trusted."""
+SATURATION_LIMIT = 0.1
+"""Share of trajectories that may stop at the largest depth without a warning."""
+_LOOK_SECONDS = 0.05
+
+
+class Chain:
+    """One chain of nutpie, running in a thread of its own from the moment it is made."""
+
+    def __init__(
+        self, target: Target, settings: RelaxedNUTS, start: NDArray[np.float64], seed: int, c: int
+    ) -> None:
+        size = target.n_parameters
+        generator = child(seed, "nuts", c)
+        # nutpie refuses a gradient that is exactly 0 anywhere, as at the mode of a prior.
+        start = start + 1e-3 * generator.standard_normal(size)
+        self.block = callbacks.pack(target)
+        self.total = settings.warmup + settings.draws * settings.thin
+        # One sampler for each chain: chain 2 is the same whether two or eight of them run.
+        model = CompiledPyMCModel(
+            dims={},
+            compiled_logp_func=callbacks.log_density_callback,
+            compiled_expand_func=callbacks.keep_callback,
+            initial_point_func=lambda _: start,
+            shared_data={},
+            user_data=self.block,
+            n_expanded=size,
+            shape_info=(["point"], [slice(0, size)], [(size,)]),
+            logp_func=None,
+            expand_func=None,
+            _n_dim=size,
+            _shapes={"point": (size,)},
+            _coords={},
+        )
+        self._sampler = nutpie.sample(
+            model,
+            draws=settings.draws * settings.thin,
+            tune=settings.warmup,
+            chains=1,
+            cores=1,
+            seed=int(generator.integers(2**32)),
+            low_rank_modified_mass_matrix=settings.mass_matrix == "low-rank",
+            target_accept=settings.target_accept,
+            maxdepth=settings.max_depth,
+            progress_bar=False,
+            blocking=False,
+        )
+        self._found: Any = None
+
+    @property
+    def n_done(self) -> int:
+        """Iterations so far, warm-up included."""
+        return int(self.block[callbacks.DRAWS_SO_FAR])
+
+    @property
+    def n_gradients(self) -> int:
+        """Gradients so far, warm-up included."""
+        return int(self.block[callbacks.GRADIENTS_SO_FAR])
+
+    def finishes_within(self, seconds: float) -> bool:
+        """Wait at most so long; return whether all iterations are done."""
+        if self._found is None:
+            # Its `is_finished` raises as long as the answer is no, so this is the way to ask.
+            with suppress(TimeoutError):
+                self._found = self._sampler.wait(timeout=seconds)
+        return self._found is not None
+
+    def collect(self) -> dict[str, NDArray[Any]]:
+        """End the chain where it is; return points and statistics, the warm-up left out."""
+        with warnings.catch_warnings():
+            # ArviZ finds it odd that a chain has no draws yet; `_stacked` says it better.
+            warnings.simplefilter("ignore", UserWarning)
+            found = self._sampler.abort() if self._found is None else self._found
+        statistics = found["sample_stats"]
+        drawn = {"point": found["posterior"]["point"].to_numpy()[0]}
+        for name in ("logp", "diverging", "maxdepth_reached", "n_steps"):
+            drawn[name] = statistics[name].to_numpy()[0]
+        return drawn
+
+
+def run(
+    traces: Traces, model: Model, settings: RelaxedNUTS, seed: int, report: Report
+) -> Posterior:
+    """Fit by NUTS: chains side by side from over-dispersed starts, each with its own stream.
+
+    Ctrl-C and ``max_seconds`` end the run with what was drawn; the status says so.
+    """
+    model.fixed_dim("nuts")
+    began = time.perf_counter()
+    target = Target(model, traces)
+    kinds = [settings.starts[c % len(settings.starts)] for c in range(settings.chains)]
+    report(0.0, "looking for starting points")
+    starts = starting_points(target, kinds, seed)
+    started = time.perf_counter()
+    deadline = np.inf if settings.max_seconds is None else started + settings.max_seconds
+    chains = [Chain(target, settings, start, seed, c) for c, start in enumerate(starts)]
+    interrupted = False
+    try:
+        while not _all_finish(chains) and time.perf_counter() < deadline:
+            done = [chain.n_done for chain in chains]
+            report(sum(done) / sum(chain.total for chain in chains), _words(min(done), settings))
+    except KeyboardInterrupt:
+        interrupted = True
+    stopped = interrupted or not _all_finish(chains)
+    drawn = _stacked([chain.collect() for chain in chains], settings.thin)
+    draws = draws_of(target, drawn["point"])
+    quantities = {"log_density": drawn["logp"]}
+    quantities |= {name: draws.scalars[name] for name in target.inferred}
+    diagnostics = chain_diagnostics(quantities, draws.closure_bits, draws.latent)
+    diagnostics |= _sampler_diagnostics(drawn)
+    diagnostics["gradients"] = sum(chain.n_gradients for chain in chains)
+    status, warnings_ = _status(diagnostics, stopped)
+    seconds = {
+        "compile": callbacks.COMPILE_SECONDS,
+        "start": started - began,
+        "run": time.perf_counter() - started,
+    }
+    return posterior_of(
+        target,
+        draws,
+        method="nuts",
+        settings=settings,
+        seed=seed,
+        status=status,
+        warnings=warnings_,
+        diagnostics=diagnostics,
+        seconds=seconds,
+    )
+
+
+def _all_finish(chains: list[Chain]) -> bool:
+    """Wait a moment for every chain; return whether all are done."""
+    finished = [chain.finishes_within(_LOOK_SECONDS / len(chains)) for chain in chains]
+    return all(finished)
+
+
+def _words(done: int, settings: RelaxedNUTS) -> str:
+    kept = (done - settings.warmup) // settings.thin
+    return f"{kept} draws a chain" if kept > 0 else "warming up"
+
+
+def _stacked(chains: list[dict[str, NDArray[Any]]], thin: int) -> dict[str, NDArray[Any]]:
+    """Return points and statistics as (chain, draw, ...), every ``thin``-th draw of each chain."""
+    n_draws = min(len(chain["logp"]) // thin for chain in chains)
+    if n_draws == 0:
+        raise SettingError(
+            "the run was stopped before any draw was kept. Raise max_seconds, or lower warmup."
+        )
+    kept = slice(thin - 1, n_draws * thin, thin)
+    return {name: np.stack([chain[name][kept] for chain in chains]) for name in chains[0]}
+
+
+def _sampler_diagnostics(drawn: dict[str, NDArray[Any]]) -> dict[str, Any]:
+    return {
+        "divergences": int(drawn["diverging"].sum()),
+        "divergent_share": float(drawn["diverging"].mean()),
+        "depth_saturation": float(drawn["maxdepth_reached"].mean()),
+        "gradients_per_draw": float(drawn["n_steps"].mean()),
+    }
+
+
+def _status(found: dict[str, Any], stopped: bool) -> tuple[Status, tuple[str, ...]]:
+    saturated = found["depth_saturation"] > SATURATION_LIMIT
+    status, words = mixing_status(
+        found,
+        stopped=stopped,
+        remedy="Raise max_depth." if saturated else "Raise warmup and draws.",
+    )
+    if saturated:
+        words += (
+            f"{found['depth_saturation']:.0%} of the trajectories stopped at max_depth, so draws "
+            "are correlated. Raise max_depth.",
+        )
+    if found["divergent_share"] > DIVERGENCE_LIMIT:
+        words += (
+            f"{found['divergences']} iterations diverged ({found['divergent_share']:.1%}): parts "
+            "of the posterior may be missing. Raise target_accept.",
+        )
+        status = "budget_reached" if stopped else "diverged"
+    return status, words
