@@ -24,7 +24,7 @@ BUDGET = {
     10: po.HardMCMC(draws=1000, warmup=1000, thin=5),
     20: po.HardMCMC(draws=1000, warmup=2000, thin=10),
     30: po.HardMCMC(draws=1000, warmup=4000, thin=20),
-    50: po.HardMCMC(draws=500, warmup=2000, thin=8, rungs=5),
+    50: po.HardMCMC(draws=500, warmup=3000, thin=12, rungs=5),
     100: po.HardMCMC(draws=250, warmup=8000, thin=40),
     200: po.HardMCMC(draws=40, warmup=400, thin=10),
 }
