@@ -28,7 +28,7 @@ from posetta.infer.methods import settings_of
 # Small enough to run a hundred times; every method of the table needs a line here.
 SMALL = {
     "hard": HardMCMC(draws=600, warmup=100, chains=2, thin=5),
-    "nuts": RelaxedNUTS(draws=250, warmup=100, chains=2),
+    "nuts": RelaxedNUTS(draws=500, warmup=300, chains=2),
     "fullrank": FullRankVI(draws=50, restarts=1, starts=("traces",)),
     "flow": FlowVI(
         draws=50, layers=1, bins=4, width=8, iterations=50, restarts=1, starts=("traces",)
