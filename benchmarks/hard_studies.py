@@ -53,7 +53,9 @@ def scores(post: po.Posterior, sim: po.Simulation) -> str:
     return f"{f1:.3f} | {simple_f1:.3f} | {brier:.4f} | {simple_brier:.4f}"
 
 
-def converge(n: int, rhos: list[float], seeds: list[int], max_seconds: float | None) -> None:
+def converge(
+    n: int, rhos: list[float], seeds: list[int], max_seconds: float | None, rungs: int | None
+) -> None:
     print(
         "| n | rho | seed | status | seconds | R-hat log posterior | largest R-hat | least ESS | "
         "chain MAE | proposals/s | F1 | intersection F1 | Brier | intersection Brier | memory MB |"
@@ -61,7 +63,7 @@ def converge(n: int, rhos: list[float], seeds: list[int], max_seconds: float | N
     for rho in rhos:
         for seed in seeds:
             sim = po.simulate(n, rho=rho, seed=seed)
-            settings = replace(BUDGET[n], max_seconds=max_seconds)
+            settings = replace(BUDGET[n], max_seconds=max_seconds, rungs=rungs or BUDGET[n].rungs)
             post = po.fit(sim.train, settings, seed=1, progress=True)
             memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
             print(
@@ -141,10 +143,11 @@ if __name__ == "__main__":
     parser.add_argument("--rho", nargs="+", type=float, default=[0.5, 0.9])
     parser.add_argument("--seeds", nargs="+", type=int, default=[7, 11, 19])
     parser.add_argument("--max-seconds", type=float)
+    parser.add_argument("--rungs", type=int)
     parser.add_argument("--data", type=Path, default=Path("data"))
     chosen = parser.parse_args()
     if chosen.study == "converge":
-        converge(chosen.n, chosen.rho, chosen.seeds, chosen.max_seconds)
+        converge(chosen.n, chosen.rho, chosen.seeds, chosen.max_seconds, chosen.rungs)
     elif chosen.study == "bishops":
         bishops(chosen.data, chosen.max_seconds)
     else:
