@@ -25,8 +25,8 @@ BUDGET = {
     20: po.HardMCMC(draws=1000, warmup=2000, thin=10),
     30: po.HardMCMC(draws=1000, warmup=4000, thin=20),
     50: po.HardMCMC(draws=500, warmup=3000, thin=12, rungs=5),
-    100: po.HardMCMC(draws=250, warmup=8000, thin=40),
-    200: po.HardMCMC(draws=40, warmup=400, thin=10),
+    100: po.HardMCMC(draws=100, warmup=1500, thin=5),
+    200: po.HardMCMC(draws=20, warmup=60, thin=2),
 }
 
 
@@ -74,7 +74,7 @@ def converge(
 
 def bishops(data: Path, max_seconds: float | None) -> None:
     traces = po.read_traces(data / "royal_acta" / "bishops.traces.jsonl")
-    settings = po.HardMCMC(draws=1000, warmup=8000, thin=100, max_seconds=max_seconds)
+    settings = po.HardMCMC(draws=500, warmup=3000, thin=20, max_seconds=max_seconds)
     post = po.fit(traces, settings, po.Model(dim="random", beta=0.0), seed=1, progress=True)
     dims, counts = np.unique(post.draws.scalar("dim").astype(int), return_counts=True)
     waic = po.evaluate.waic(post, traces)
@@ -100,9 +100,7 @@ def workflows(data: Path, max_seconds: float | None) -> None:
         bound = greedy_realizer_size(order.closure)
         for n_traces in (n // 2, 2 * n):
             sim = po.simulate(order=order, seed=7, ip_cov=None, n_traces=n_traces)
-            settings = po.HardMCMC(
-                draws=250, warmup=max(1000, 60 * n), thin=max(5, n // 2), max_seconds=max_seconds
-            )
+            settings = po.HardMCMC(draws=100, warmup=1000, thin=10, max_seconds=max_seconds)
             post = po.fit(sim.train, settings, seed=1, progress=True)
             name = file.name.split("-chameleon")[0]
             print(
