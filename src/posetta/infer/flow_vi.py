@@ -151,7 +151,7 @@ def run(traces: Traces, model: Model, settings: FlowVI, seed: int, report: Repor
             target, scores, start, seed, lambda p, w: report(_GAUSSIAN_SHARE * p, w), deadline
         )
         training = Training(scores, kept(climbs).state, settings, generator)
-        training.stopped = climbs[-1].stopped
+        training.stopped = any(climb.stopped for climb in climbs)
         _train(training, report, deadline)
     noise = generator.standard_normal((settings.draws, target.n_parameters))
     points, log_q = training.draw(training.state, noise)

@@ -18,21 +18,15 @@ from posetta.infer.progress import Report
 from posetta.infer.relaxed_draws import draws_of, posterior_of
 from posetta.infer.score_batch import Scores, score_batch
 from posetta.infer.start import starting_points
-from posetta.infer.variational import (
-    HARD_SWEEPS,
-    WINDOW,
-    Restart,
-    judged,
-    kept,
-    no_gain,
-    start_kinds,
-)
+from posetta.infer.variational import WINDOW, Restart, judged, kept, no_gain, start_kinds
 from posetta.model.model import Model
 from posetta.model.target import Target
 from posetta.posterior import Posterior
 from posetta.rng import child
 
 _FIRST_SCALE = 0.1
+# Steps after cooling by which restarts are compared: their order hardly changes later.
+_TRIAL_STEPS = 100
 
 
 class Climb(Restart[Gaussian]):
@@ -43,15 +37,17 @@ class Climb(Restart[Gaussian]):
     error of that difference.
     """
 
-    def __init__(self, start: NDArray[np.float64], settings: FullRankVI) -> None:
+    def __init__(
+        self, start: NDArray[np.float64], settings: FullRankVI, generator: np.random.Generator
+    ) -> None:
         super().__init__(Gaussian(start, _FIRST_SCALE * np.eye(len(start))))
-        self.settings = settings
+        self.settings, self.generator = settings, generator
         self._window: list[NDArray[np.float64]] = []
         self._before: NDArray[np.float64] | None = None
 
     def visit(self, number: int, step: Step) -> bool:
         """Take note of a step; return whether to go on."""
-        if not np.isfinite(step.log_ratios).all() or not np.isfinite(step.gaussian.factor).all():
+        if not all(np.isfinite(part).all() for part in (step.log_ratios, *step.gaussian)):
             self.diverged = True
             return False
         self.state = step.gaussian
@@ -59,7 +55,13 @@ class Climb(Restart[Gaussian]):
         self._window.append(step.log_ratios)
         if len(self._window) == WINDOW:
             self._close_window()
-        return not self.converged and self.n_steps < self.settings.iterations
+        return self.unfinished
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether more steps may help."""
+        done = self.converged or self.diverged or self.n_steps >= self.settings.iterations
+        return not done
 
     def _close_window(self) -> None:
         now, before = np.concatenate(self._window), self._before
@@ -112,37 +114,44 @@ def climb_all(
     report: Report,
     deadline: float,
 ) -> list[Climb]:
-    """Run one restart after another, as far as time and the user allow."""
+    """Try every start, then let the best go on to the end, as far as time and the user allow."""
     report(0.0, "looking for starting points")
     kinds = start_kinds(settings, target.traces.n_items)
-    starts = starting_points(target, kinds, seed, hard_sweeps=HARD_SWEEPS)
+    starts = starting_points(target, kinds, seed)
+    trial = min(settings.cooling + _TRIAL_STEPS, settings.iterations)
+    total = trial * len(starts) + settings.iterations - trial
     climbs: list[Climb] = []
-    for k, start in enumerate(starts):
-        climb = Climb(start, settings)
-        climbs.append(climb)
 
-        def visit(number: int, step: Step, climb: Climb = climb, k: int = k) -> bool:
-            go_on = climb.visit(number, step)
-            share = (k + climb.n_steps / settings.iterations) / settings.restarts
-            report(share, climb.words(k))
-            climb.stopped = go_on and time.perf_counter() > deadline
-            return go_on and not climb.stopped
+    def go_on(climb: Climb, k: int, until: int) -> None:
+        def visit(number: int, step: Step) -> bool:
+            unfinished = climb.visit(number, step)
+            report(sum(one.n_steps for one in climbs) / total, climb.words(k))
+            climb.stopped = unfinished and time.perf_counter() > deadline
+            return unfinished and not climb.stopped and climb.n_steps < until
 
         try:
             ascend(
                 scores,
                 climb.state,
-                child(seed, "fullrank", k),
+                climb.generator,
                 n_points=settings.gradient_samples,
                 learning_rate=settings.learning_rate,
                 cooling=Cooling(settings.temperature, settings.cooling),
                 visit=visit,
+                first=climb.n_steps,
             )
         except KeyboardInterrupt:
             climb.stopped = True
         climb.elbo = _elbo(scores, climb.state, settings.elbo_samples, seed)
-        if climb.stopped:
-            break
+
+    for k, start in enumerate(starts):
+        climbs.append(Climb(start, settings, child(seed, "fullrank", k)))
+        go_on(climbs[k], k, trial)
+        if climbs[k].stopped:
+            return climbs
+    best = kept(climbs)
+    if best.unfinished:
+        go_on(best, climbs.index(best), settings.iterations)
     return climbs
 
 

@@ -134,7 +134,7 @@ class FullRankVI:
     elbo_samples: int = 200
     """Points behind the ELBO by which restarts are compared."""
     restarts: int = 3
-    """Fits from different starting points; the one with the best ELBO is kept."""
+    """Starting points that are tried; the best ELBO 100 steps after cooling goes on to the end."""
     starts: tuple[StartKind, ...] | None = None
     """Where the restarts start, in turn. None: the end of a short Hard-MCMC chain, then rank scores
     of observed traces; above 60 items, where such a chain is not short, traces only."""
@@ -173,9 +173,9 @@ class FlowVI:
     """Draws from the fitted flow."""
     layers: int = 4
     """Autoregressive spline layers."""
-    bins: int = 16
+    bins: int = 8
     """Pieces of each spline."""
-    width: int = 64
+    width: int = 32
     """Units of the hidden layer behind each spline layer."""
     iterations: int = 600
     """Steps of Adam at most."""

@@ -74,9 +74,13 @@ def ascend(
     learning_rate: float,
     cooling: Cooling,
     visit: Callable[[int, Step], bool],
+    first: int = 0,
 ) -> None:
-    """Climb until ``visit``, called with each step's number and outcome, returns False."""
-    number = 0
+    """Climb until ``visit``, called with each step's number and outcome, returns False.
+
+    ``first`` is the number of the first step, for a climb that goes on.
+    """
+    number = first
     while True:
         after = max(number - cooling.steps, 0)
         rate = learning_rate * min(1.0, _FULL_STEPS / (after + 1))

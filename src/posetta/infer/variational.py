@@ -17,7 +17,7 @@ from posetta.posterior.posterior import Status
 
 WINDOW = 25
 """Steps behind one entry of the ELBO's trace."""
-HARD_SWEEPS = 1000
+# A hard chain of some thousand sweeps takes seconds up to here, and minutes at 100 items.
 _LARGEST_FOR_HARD = 60
 
 S = TypeVar("S")
