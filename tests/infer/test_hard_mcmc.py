@@ -15,6 +15,7 @@ from posetta.infer.hard.latent_moves import (
     coordinate_moves,
     exchange_moves,
     item_moves,
+    lever_moves,
     swap_moves,
 )
 from posetta.infer.hard.likelihood import evaluate, fill_weights, refresh
@@ -40,7 +41,7 @@ def test_without_data_it_draws_the_prior() -> None:
     assert latent.var() == pytest.approx(1.0, abs=0.1)
 
 
-MOVES = (coordinate_moves, swap_moves, item_moves, exchange_moves)
+MOVES = (coordinate_moves, swap_moves, item_moves, lever_moves, exchange_moves)
 
 
 @pytest.mark.parametrize(

@@ -195,7 +195,7 @@ def _plan(traces: Traces, settings: HardMCMC) -> state.Plan:
         # All traces together weigh as one: close to the prior.
         first_power=1.0 / max(len(traces), 1),
         thin=settings.thin,
-        mix=np.array([1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 0.5]),
+        mix=np.array([1.0, 1.0, 1.0, 0.1, 1.0, 2.0, 0.5]),
     )
 
 

@@ -82,7 +82,7 @@ def _sweep(
     coordinate_moves(rows, chain, work, int(mix[0] * n * dim), generator)
     swap_moves(rows, chain, work, int(mix[1] * n * dim), generator)
     item_moves(rows, chain, work, int(mix[2] * n), generator)
-    lever_moves(rows, chain, work, int(mix[3] * n), generator)
+    lever_moves(rows, chain, work, int(np.ceil(mix[3] * n)), generator)
     gap_moves(chain, int(mix[4] * n), generator)
     stretch_moves(chain, int(mix[5] * dim), generator)
     exchange_moves(rows, chain, work, int(mix[6] * dim), generator)
