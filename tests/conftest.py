@@ -9,20 +9,23 @@ import pytest
 _ROOT = Path(__file__).resolve().parents[1]
 
 
-def _cache_for_these_sources() -> Path:
-    """A compiled-code folder of its own for each state of the sources.
+def _cache_for_these_kernels() -> Path:
+    """A compiled-code folder of its own for each state of the compiled sources.
 
     numba decides by the time stamp of ONE file whether compiled code is fresh; a kernel that calls
     a function of another file would survive a change of that function.
     """
     digest = hashlib.sha256()
     for path in sorted((_ROOT / "src").rglob("*.py")):
-        digest.update(path.read_bytes())
+        source = path.read_bytes()
+        # Kernels and what they call: all of infer/hard (its constants too), and whoever uses numba.
+        if b"numba" in source or path.parent.name == "hard":
+            digest.update(source)
     return _ROOT / ".pytest_cache" / "numba" / digest.hexdigest()[:16]
 
 
 # Before anything imports numba, which reads it once.
-os.environ["NUMBA_CACHE_DIR"] = str(_cache_for_these_sources())
+os.environ["NUMBA_CACHE_DIR"] = str(_cache_for_these_kernels())
 # Most of the flow tests' time is XLA's compiler; they need its code correct, not fast.
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 
