@@ -25,8 +25,8 @@ BUDGET = {
     20: po.HardMCMC(draws=1000, warmup=2000, thin=10),
     30: po.HardMCMC(draws=1000, warmup=4000, thin=20),
     50: po.HardMCMC(draws=500, warmup=3000, thin=12, rungs=5),
-    100: po.HardMCMC(draws=100, warmup=1500, thin=5),
-    200: po.HardMCMC(draws=20, warmup=60, thin=2),
+    100: po.HardMCMC(draws=400, warmup=8000, thin=30),
+    200: po.HardMCMC(draws=20, warmup=200, thin=5),
 }
 
 
