@@ -195,3 +195,17 @@ def test_one_column_needs_traces_that_agree() -> None:
 def test_settings_are_checked(setting: str, value: float) -> None:
     with pytest.raises(SettingError, match=f"{setting}="):
         HardMCMC(**{setting: value})
+
+
+def test_progress_says_how_far_how_fast_and_how_well_chains_agree() -> None:
+    told: list[tuple[float, str]] = []
+    settings = HardMCMC(draws=4000, warmup=10, chains=2, thin=5)
+    run_hard(
+        some_traces(5, 3), Model(), settings, 1, lambda share, words: told.append((share, words))
+    )
+    shares = [share for share, _ in told]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+    last = told[-1][1]
+    assert last.startswith("4000 draws a chain, ")
+    assert "proposals/s, R-hat 1.0" in last

@@ -23,11 +23,13 @@ from posetta.infer.methods import HardMCMC
 from posetta.infer.progress import Report
 from posetta.model.model import Model
 from posetta.posterior import Draws, Posterior
-from posetta.posterior.diagnostics import chain_diagnostics, mixing_status
+from posetta.posterior.diagnostics import chain_diagnostics, mixing_status, split_r_hat
 
 # A portion of sweeps between two looks at the clock.
 _PORTION_SECONDS = 0.1
 _CHECKPOINT_SECONDS = 30.0
+# With fewer draws R-hat is mostly noise.
+_DRAWS_TO_COMPARE = 20
 
 
 def run(
@@ -125,12 +127,14 @@ def _identity(traces: Traces, model: Model, settings: HardMCMC, seed: int) -> di
 
 
 def _words(chains: Sequence[ChainRun], seconds: float) -> str:
-    rate = sum(int(rung.moves[:, 0].sum()) for chain in chains for rung in chain.rungs) / max(
-        seconds, 1e-3
-    )
+    """Say how far the chains have come, how fast, and how well they agree so far."""
+    proposals = sum(int(rung.moves[:, 0].sum()) for chain in chains for rung in chain.rungs)
+    words = [f"{proposals / max(seconds, 1e-3) / 1e3:,.0f} k proposals/s"]
     kept = min(chain.n_kept for chain in chains)
-    state = f"{kept} draws a chain" if kept else "warming up"
-    return f"{state}, {rate / 1e3:,.0f} k proposals/s"
+    if kept >= _DRAWS_TO_COMPARE:
+        so_far = np.stack([chain.kept.log_posterior[:kept] for chain in chains])
+        words.append(f"R-hat {split_r_hat(so_far):.3f}")
+    return ", ".join([f"{kept} draws a chain" if kept else "warming up", *words])
 
 
 def _posterior(
