@@ -34,7 +34,7 @@ KINDS = ("coordinate", "swap", "item", "lever", "gap", "stretch", "exchange")
 def a_chain(n: int, draws: int, warmup: int, thin: int, number: int = 0) -> ChainRun:
     """Make a chain on the data of this benchmark; the kernel is compiled."""
     sim = po.simulate(n, rho=0.5, seed=7)
-    settings = po.HardMCMC(draws=draws, warmup=warmup, thin=thin)
+    settings = po.HardMCMC(draws=draws, warmup=warmup, thin=thin, rungs=1)
     rows = rows_of(sim.train)
     ChainRun(sim.train, rows, po.Model(), settings, 0, 0).sweep(1)
     return ChainRun(sim.train, rows, po.Model(), settings, 1, number)

@@ -27,8 +27,8 @@ BUDGET = {
     20: po.HardMCMC(draws=1000, warmup=2000, thin=10),
     30: po.HardMCMC(draws=1000, warmup=4000, thin=20),
     50: po.HardMCMC(draws=500, warmup=3000, thin=12, rungs=5),
-    100: po.HardMCMC(draws=400, warmup=8000, thin=30),
-    200: po.HardMCMC(draws=20, warmup=200, thin=5),
+    100: po.HardMCMC(draws=400, warmup=8000, thin=30, rungs=1),
+    200: po.HardMCMC(draws=20, warmup=200, thin=5, rungs=1),
 }
 
 
@@ -88,7 +88,7 @@ def converge(
 
 def bishops(data: Path, max_seconds: float | None) -> None:
     traces = po.read_traces(data / "royal_acta" / "bishops.traces.jsonl")
-    settings = po.HardMCMC(draws=500, warmup=3000, thin=20, max_seconds=max_seconds)
+    settings = po.HardMCMC(draws=500, warmup=3000, thin=20, rungs=1, max_seconds=max_seconds)
     post, processor = timed_fit(traces, settings, po.Model(dim="random", beta=0.0))
     dims, counts = np.unique(post.draws.scalar("dim").astype(int), return_counts=True)
     waic = po.evaluate.waic(post, traces)
@@ -114,7 +114,9 @@ def workflows(data: Path, max_seconds: float | None) -> None:
         bound = greedy_realizer_size(order.closure)
         for n_traces in (n // 2, 2 * n):
             sim = po.simulate(order=order, seed=7, ip_cov=None, n_traces=n_traces)
-            settings = po.HardMCMC(draws=100, warmup=1000, thin=10, max_seconds=max_seconds)
+            settings = po.HardMCMC(
+                draws=100, warmup=1000, thin=10, rungs=1, max_seconds=max_seconds
+            )
             post, processor = timed_fit(sim.train, settings)
             name = file.name.split("-chameleon")[0]
             print(

@@ -209,3 +209,13 @@ def test_progress_says_how_far_how_fast_and_how_well_chains_agree() -> None:
     last = told[-1][1]
     assert last.startswith("4000 draws a chain, ")
     assert "proposals/s, R-hat 1.0" in last
+
+
+def test_unless_told_a_run_is_as_long_as_the_items_ask() -> None:
+    assert HardMCMC().sweeps(5) == (1000, 5, 1)
+    assert HardMCMC().sweeps(30) == (3000, 15, 1)
+    assert HardMCMC().sweeps(50) == (3000, 6, 5)
+    assert HardMCMC(rungs=1).sweeps(50) == (5000, 25, 1)
+    assert HardMCMC(warmup=0, thin=2).sweeps(50) == (0, 2, 5)
+    post = fit(some_traces(4, 3), HardMCMC(draws=4, chains=1), seed=1)
+    assert [post.settings[name] for name in ("warmup", "thin", "rungs")] == [1000, 5, 1]

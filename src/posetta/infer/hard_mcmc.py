@@ -45,6 +45,7 @@ def run(
     checkpoint the same call goes on from there, with the draws of an uninterrupted run.
     """
     _check(traces, model)
+    settings = replace(settings, **settings.sweeps(traces.n_items)._asdict())
     started = time.perf_counter()
     rows = rows_of(traces)
     chains = [ChainRun(traces, rows, model, settings, seed, c) for c in range(settings.chains)]
@@ -57,7 +58,7 @@ def run(
             chain.thaw(frozen)
     stop = Event()
     deadline = np.inf if settings.max_seconds is None else compiled + settings.max_seconds
-    total = settings.warmup + settings.draws * settings.thin
+    total = chains[0].plan.warmup + settings.draws * chains[0].plan.thin
     frozen_chains = [chain.frozen() for chain in chains]
     if path is not None:
         checkpoint.save(path, identity, frozen_chains)  # what cannot be written is said now
@@ -178,7 +179,7 @@ def _posterior(
         if proposed
     }
     diagnostics["proposals_per_second"] = round(float(all_moves[:, 0].sum() / seconds["run"]))
-    if settings.rungs > 1:
+    if len(chains[0].rungs) > 1:
         proposed, accepted = np.sum([chain.trades for chain in chains], axis=(0, 1))
         diagnostics["trades_accepted"] = round(float(accepted / max(proposed, 1)), 4)
     status, warnings = mixing_status(

@@ -107,7 +107,7 @@ def trace_point(target: Target, generator: np.random.Generator) -> NDArray[np.fl
 
 def hard_point(target: Target, seed: int, sweeps: int) -> NDArray[np.float64]:
     """Return the last state of a short Hard-MCMC chain, with the gamma that suits it best."""
-    settings = HardMCMC(draws=4, warmup=sweeps, chains=1, thin=1)
+    settings = HardMCMC(draws=4, warmup=sweeps, chains=1, thin=1, rungs=1)
     draws = run_hard(target.traces, target.model, settings, seed, silent).draws
     assert draws.latent is not None
     scalars = _prior_scalars(target, child(seed, "gamma"))

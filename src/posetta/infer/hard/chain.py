@@ -14,7 +14,7 @@ from posetta.infer.hard.likelihood import fill_weights, refresh
 from posetta.infer.hard.relations import count_greater
 from posetta.infer.hard.start import start_latent
 from posetta.infer.hard.sweep import run_sweeps
-from posetta.infer.methods import HardMCMC
+from posetta.infer.methods import HardMCMC, Sweeps
 from posetta.model.model import Model
 from posetta.rng import child
 
@@ -44,13 +44,14 @@ class ChainRun:
         self.rows, self.n_items = rows, n
         self.generator = child(seed, "hard", number)
         self.fixed = _fixed(model, n)
-        self.plan = _plan(traces, settings)
+        sweeps = settings.sweeps(n)
+        self.plan = _plan(traces, sweeps, settings.heat)
         self.largest = model.dim_max if model.dim == "random" else int(model.dim)
-        self.rungs = [self._start(traces, model, number) for _ in range(settings.rungs)]
+        self.rungs = [self._start(traces, model, number) for _ in range(sweeps.rungs)]
         dim = self.largest if model.dim == "random" else int(model.dim)
-        self.powers = np.exp(-_SPACING * np.arange(settings.rungs) / np.sqrt(n * dim))
+        self.powers = np.exp(-_SPACING * np.arange(sweeps.rungs) / np.sqrt(n * dim))
         self.work = _work(traces, self.largest)
-        self.trades = np.zeros((settings.rungs - 1, 2), dtype=np.int64)
+        self.trades = np.zeros((sweeps.rungs - 1, 2), dtype=np.int64)
         """Proposed and accepted trades between a rung and the next."""
         self.done = 0
         """Sweeps run so far."""
@@ -188,13 +189,13 @@ def _fixed(model: Model, n: int) -> state.Fixed:
     )
 
 
-def _plan(traces: Traces, settings: HardMCMC) -> state.Plan:
+def _plan(traces: Traces, sweeps: Sweeps, heat: float) -> state.Plan:
     return state.Plan(
-        warmup=settings.warmup,
-        heated=int(settings.heat * settings.warmup),
+        warmup=sweeps.warmup,
+        heated=int(heat * sweeps.warmup),
         # All traces together weigh as one: close to the prior.
         first_power=1.0 / max(len(traces), 1),
-        thin=settings.thin,
+        thin=sweeps.thin,
         mix=np.array([1.0, 1.0, 1.0, 0.1, 1.0, 2.0, 0.5]),
     )
 
