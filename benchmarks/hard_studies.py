@@ -31,6 +31,13 @@ BUDGET = {
     200: po.HardMCMC(draws=20, warmup=200, thin=5, rungs=1),
 }
 
+# The same by the largest number of items: minutes each, whether chains mix in them or not.
+WORKFLOW_BUDGET = {
+    60: po.HardMCMC(draws=100, warmup=1000, thin=10, rungs=1),
+    110: po.HardMCMC(draws=60, warmup=600, thin=5, rungs=1),
+    200: po.HardMCMC(draws=50, warmup=150, thin=3, rungs=1),
+}
+
 
 def timed_fit(
     traces: po.Traces, settings: po.HardMCMC, model: po.Model | None = None
@@ -114,9 +121,8 @@ def workflows(data: Path, max_seconds: float | None) -> None:
         bound = greedy_realizer_size(order.closure)
         for n_traces in (n // 2, 2 * n):
             sim = po.simulate(order=order, seed=7, ip_cov=None, n_traces=n_traces)
-            settings = po.HardMCMC(
-                draws=100, warmup=1000, thin=10, rungs=1, max_seconds=max_seconds
-            )
+            budget = next(budget for largest, budget in WORKFLOW_BUDGET.items() if n <= largest)
+            settings = replace(budget, max_seconds=max_seconds)
             post, processor = timed_fit(sim.train, settings)
             name = file.name.split("-chameleon")[0]
             print(
