@@ -26,8 +26,8 @@ BUDGET = {
     10: po.HardMCMC(draws=1000, warmup=1000, thin=5),
     20: po.HardMCMC(draws=1000, warmup=2000, thin=10),
     30: po.HardMCMC(draws=1000, warmup=4000, thin=20),
-    50: po.HardMCMC(draws=500, warmup=3000, thin=12, rungs=5),
-    100: po.HardMCMC(draws=400, warmup=8000, thin=30, rungs=1),
+    50: po.HardMCMC(draws=500, warmup=2000, thin=6, rungs=5),
+    100: po.HardMCMC(draws=200, warmup=2000, thin=10, rungs=5),
     200: po.HardMCMC(draws=20, warmup=200, thin=5, rungs=1),
 }
 
@@ -95,7 +95,7 @@ def converge(
 
 def bishops(data: Path, max_seconds: float | None) -> None:
     traces = po.read_traces(data / "royal_acta" / "bishops.traces.jsonl")
-    settings = po.HardMCMC(draws=500, warmup=3000, thin=20, rungs=1, max_seconds=max_seconds)
+    settings = po.HardMCMC(draws=500, warmup=1500, max_seconds=max_seconds)
     post, processor = timed_fit(traces, settings, po.Model(dim="random", beta=0.0))
     dims, counts = np.unique(post.draws.scalar("dim").astype(int), return_counts=True)
     waic = po.evaluate.waic(post, traces)

@@ -217,5 +217,22 @@ def test_unless_told_a_run_is_as_long_as_the_items_ask() -> None:
     assert HardMCMC().sweeps(50) == (3000, 6, 5)
     assert HardMCMC(rungs=1).sweeps(50) == (5000, 25, 1)
     assert HardMCMC(warmup=0, thin=2).sweeps(50) == (0, 2, 5)
+    assert HardMCMC().sweeps(50, random_dim=True) == (3000, 6, 16)
+    assert HardMCMC().sweeps(10, random_dim=True) == (1000, 5, 1)
     post = fit(some_traces(4, 3), HardMCMC(draws=4, chains=1), seed=1)
     assert [post.settings[name] for name in ("warmup", "thin", "rungs")] == [1000, 5, 1]
+
+
+def test_the_warm_up_sets_the_rungs_so_that_neighbours_trade() -> None:
+    """From spacings ten times too wide and too narrow, about the wanted share is traded."""
+    traces = some_traces(8, 21)
+    for factor in (0.1, 10.0):
+        settings = HardMCMC(draws=1000, warmup=1500, chains=1, thin=1, heat=0.0, rungs=4)
+        run = ChainRun(traces, rows_of(traces), Model(dim=3), settings, 5, 0)
+        run.spacing *= factor
+        run.sweep(1500)
+        spacing, before = run.spacing.copy(), run.trades.copy()
+        run.sweep(1000)
+        np.testing.assert_array_equal(run.spacing, spacing)  # adaptation only in the warm-up
+        proposed, accepted = (run.trades - before).T
+        assert np.all(np.abs(accepted / proposed - 0.3) < 0.15)

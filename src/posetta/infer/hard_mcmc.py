@@ -45,7 +45,8 @@ def run(
     checkpoint the same call goes on from there, with the draws of an uninterrupted run.
     """
     _check(traces, model)
-    settings = replace(settings, **settings.sweeps(traces.n_items)._asdict())
+    sweeps = settings.sweeps(traces.n_items, random_dim=model.dim == "random")
+    settings = replace(settings, **sweeps._asdict())
     started = time.perf_counter()
     rows = rows_of(traces)
     chains = [ChainRun(traces, rows, model, settings, seed, c) for c in range(settings.chains)]
@@ -182,6 +183,7 @@ def _posterior(
     if len(chains[0].rungs) > 1:
         proposed, accepted = np.sum([chain.trades for chain in chains], axis=(0, 1))
         diagnostics["trades_accepted"] = round(float(accepted / max(proposed, 1)), 4)
+        diagnostics["least_power"] = round(float(min(chain.powers[-1] for chain in chains)), 4)
     status, warnings = mixing_status(
         diagnostics, stopped=stopped, remedy="Raise warmup and thin, or rungs."
     )

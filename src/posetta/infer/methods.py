@@ -47,7 +47,7 @@ class Sweeps(NamedTuple):
     rungs: int
 
 
-_ITEMS_FOR_RUNGS = 40
+_ITEMS_FOR_RUNGS, _ITEMS_FOR_DIM_RUNGS = 40, 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,13 +88,17 @@ class HardMCMC:
         warmup = sweeps - draws * thin
         return cls(draws=draws, warmup=warmup, chains=chains, thin=thin, heat=0.0, rungs=1)
 
-    def sweeps(self, n_items: int) -> Sweeps:
+    def sweeps(self, n_items: int, *, random_dim: bool = False) -> Sweeps:
         """Return the sweeps that ``n_items`` ask for, unless the settings say otherwise.
 
         With these numbers four chains agreed on the paper's synthetic data at 10, 20, 30 and 50
-        items. From 40 items on single chains settle apart, so there are five rungs.
+        items. From 40 items on single chains settle apart, so there are five rungs. A random
+        dimension hardly changes at power 1: it takes rungs almost down to the prior.
         """
-        rungs = self.rungs or (1 if n_items < _ITEMS_FOR_RUNGS else 5)
+        usual = 1 if n_items < _ITEMS_FOR_RUNGS else 5
+        if random_dim and n_items >= _ITEMS_FOR_DIM_RUNGS:
+            usual = 16
+        rungs = self.rungs or usual
         warmup = max(1000, 100 * n_items) if rungs == 1 else 60 * n_items
         thin = max(5, n_items // (2 if rungs == 1 else 8))
         return Sweeps(

@@ -18,9 +18,11 @@ from posetta.infer.methods import HardMCMC, Sweeps
 from posetta.model.model import Model
 from posetta.rng import child
 
-# Rungs are so far apart, times the root of the number of coordinates, in the log of the power:
-# about a third of the trades is then accepted (20 to 50 items).
+# Rungs start so far apart in the log of the power, times the root of the number of coordinates:
+# about a third of the trades is then accepted (20 to 50 items). The warm-up brings every pair of
+# neighbours to this share.
 _SPACING = 2.3
+_TRADED_SHARE = 0.3
 
 
 class ChainRun:
@@ -44,12 +46,12 @@ class ChainRun:
         self.rows, self.n_items = rows, n
         self.generator = child(seed, "hard", number)
         self.fixed = _fixed(model, n)
-        sweeps = settings.sweeps(n)
+        sweeps = settings.sweeps(n, random_dim=model.dim == "random")
         self.plan = _plan(traces, sweeps, settings.heat)
         self.largest = model.dim_max if model.dim == "random" else int(model.dim)
         self.rungs = [self._start(traces, model, number) for _ in range(sweeps.rungs)]
-        dim = self.largest if model.dim == "random" else int(model.dim)
-        self.powers = np.exp(-_SPACING * np.arange(sweeps.rungs) / np.sqrt(n * dim))
+        self.spacing = np.full(sweeps.rungs - 1, _SPACING / np.sqrt(n * self.largest))
+        """How far below a rung the next one is, in the log of the power."""
         self.work = _work(traces, self.largest)
         self.trades = np.zeros((sweeps.rungs - 1, 2), dtype=np.int64)
         """Proposed and accepted trades between a rung and the next."""
@@ -62,6 +64,11 @@ class ChainRun:
     def chain(self) -> state.Chain:
         """The state at power 1."""
         return self.rungs[0]
+
+    @property
+    def powers(self) -> NDArray[np.float64]:
+        """Power of the likelihood at every rung."""
+        return np.exp(-np.concatenate([[0.0], np.cumsum(self.spacing)]))
 
     def _start(self, traces: Traces, model: Model, number: int) -> state.Chain:
         scalars = _start_scalars(model, self.n_items, self.generator)
@@ -94,33 +101,36 @@ class ChainRun:
         if self.done < self.plan.warmup:
             count = min(count, self.plan.warmup - self.done)
         if len(self.rungs) == 1:
-            self._run(0, self.done, count)
+            self._run(0, 1.0, self.done, count)
         else:
             for number in range(self.done, self.done + count):
-                for rung in range(len(self.rungs)):
-                    self._run(rung, number, 1)
+                for rung, power in enumerate(self.powers):
+                    self._run(rung, power, number, 1)
                 self._trade(number)
         self.done += count
         if self.done == self.plan.warmup:
             self.moves_in_warmup = self.chain.moves.copy()
 
-    def _run(self, rung: int, first: int, count: int) -> None:
+    def _run(self, rung: int, power: float, first: int, count: int) -> None:
         run_sweeps(
             self.rows, self.rungs[rung], self.work, self.fixed, self.plan, self.kept,
-            self.powers[rung], rung == 0, first, count, self.generator,
+            power, rung == 0, first, count, self.generator,
         )  # fmt: skip
 
     def _trade(self, number: int) -> None:
         """Let neighbours trade places, even and odd pairs in turn.
 
-        Step sizes and move counts belong to the rung and stay.
+        Step sizes and move counts belong to the rung and stay. In the warm-up, once all rungs have
+        their own powers, neighbours that trade too seldom move closer, and others apart.
         """
+        adapt = (number + 1.0) ** -0.6 if self.plan.heated <= number < self.plan.warmup else 0.0
         for k in range(number % 2, len(self.rungs) - 1, 2):
             a, b = self.rungs[k], self.rungs[k + 1]
             power, value = state.S_POWER, state.S_VALUE
             apart = a.scalars[power] - b.scalars[power]
             log_ratio = apart * (b.scalars[value] - a.scalars[value])
             self.trades[k, 0] += 1
+            self.spacing[k] *= np.exp(adapt * (np.exp(min(log_ratio, 0.0)) - _TRADED_SHARE))
             if -self.generator.standard_exponential() < log_ratio:
                 self.trades[k, 1] += 1
                 self.rungs[k] = b._replace(steps=a.steps, moves=a.moves)
@@ -139,6 +149,7 @@ class ChainRun:
             **kept,
             "moves_in_warmup": self.moves_in_warmup.copy(),
             "trades": self.trades.copy(),
+            "spacing": self.spacing.copy(),
             "done": self.done,
             "generator": self.generator.bit_generator.state,
         }
@@ -152,6 +163,7 @@ class ChainRun:
             array[: len(frozen[f"kept_{name}"])] = frozen[f"kept_{name}"]
         self.moves_in_warmup = frozen["moves_in_warmup"]
         self.trades = frozen["trades"]
+        self.spacing = frozen["spacing"]
         self.done = int(frozen["done"])
         self.generator.bit_generator.state = frozen["generator"]
 
