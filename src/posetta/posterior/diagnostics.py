@@ -70,7 +70,7 @@ def plain_effective_sizes(draws: NDArray[np.float64]) -> NDArray[np.float64]:
         correlation = 1.0 - (within - covariance.mean(axis=0) * n / (n - 1)) / pooled
     correlation[0] = 1.0
     # Geyer: sums of neighbouring pairs stay positive and fall.
-    pairs = correlation[: n - n % 2].reshape(n // 2, 2, -1).sum(axis=1)
+    pairs = correlation[0 : n - n % 2 : 2] + correlation[1::2][: n // 2]
     going = np.logical_and.accumulate(pairs > 0.0, axis=0)
     kept = np.where(going, np.minimum.accumulate(pairs, axis=0), 0.0)
     time = np.maximum(-1.0 + 2.0 * kept.sum(axis=0), 1.0 / np.log10(chains * n))
@@ -94,7 +94,7 @@ def pair_standard_errors(closure_bits: NDArray[np.uint8]) -> NDArray[np.float64]
 
 def plain_standard_errors(draws: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return sd / sqrt(effective size), without ranks, of all quantities of (chain, draw, ...)."""
-    deviation = draws.reshape(-1, draws.shape[2]).std(axis=0, ddof=1)
+    deviation = draws.std(axis=(0, 1), ddof=1)
     return deviation / np.sqrt(plain_effective_sizes(draws))
 
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -227,7 +228,7 @@ def _sums(
 
     n_draws = len(bits)
     edges = np.linspace(0, n_draws, min(_BLOCKS, n_draws) + 1).astype(int)
-    blocks = [slice(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    blocks = [slice(a, b) for a, b in pairwise(edges)]
     total = start_sums(n_steps)
     for sums in pool.map(work, blocks):
         merge_sums(total, sums)

@@ -35,9 +35,7 @@ def shapes(
 
 
 @njit(cache=True, nogil=True)
-def pair_sums(
-    closure_bits: NDArray[np.uint8], weight: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def pair_sums(closure_bits: NDArray[np.uint8], weight: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return, for every packed closure (draw, item, byte), the total weight of its pairs."""
     n_draws, n_items = closure_bits.shape[:2]
     sums = np.zeros(n_draws)
