@@ -129,10 +129,14 @@ class _Table:
         pairs = pairs_among(np.ones(len(held), dtype=np.bool_) if mask is None else mask)
         p, y = precedence[pairs], held[pairs].astype(np.float64)
         place = np.digitize(p, np.linspace(0.0, 1.0, bins + 1)[1:-1])
+
+        def total(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+            return np.bincount(place, weights=weights, minlength=bins).astype(np.float64)
+
         return cls(
-            n=np.bincount(place, minlength=bins).astype(np.float64),
-            predicted=np.bincount(place, weights=p, minlength=bins),
-            observed=np.bincount(place, weights=y, minlength=bins),
+            n=total(np.ones_like(p)),
+            predicted=total(p),
+            observed=total(y),
             squares=float(((p - y) ** 2).sum()),
         )
 
