@@ -19,7 +19,7 @@ def count_covers(closure_bits: NDArray[np.uint8], n_items: int) -> NDArray[np.in
     all its members. On 64-bit words that is one operation for each related pair and 64 items.
     """
     total = np.zeros((n_items, n_items), dtype=np.int64)
-    for octets in _in_words(closure_bits, n_items):
+    for octets in in_words(closure_bits, n_items):
         _count_covers(octets, octets.view(np.uint64), total)
     return total
 
@@ -29,7 +29,7 @@ def shapes(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return (..., draw) numbers of related pairs, and of items in a longest chain."""
     relations = np.bitwise_count(closure_bits).sum(axis=(-2, -1), dtype=np.int64)
-    parts = [_depths(octets) for octets in _in_words(closure_bits, n_items)]
+    parts = [_depths(octets) for octets in in_words(closure_bits, n_items)]
     depths = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
     return relations, depths.reshape(relations.shape)
 
@@ -62,7 +62,7 @@ def weighted_mean(
     return mean
 
 
-def _in_words(closure_bits: NDArray[np.uint8], n_items: int) -> Iterator[NDArray[np.uint8]]:
+def in_words(closure_bits: NDArray[np.uint8], n_items: int) -> Iterator[NDArray[np.uint8]]:
     """Yield blocks of draws (draw, item, byte) whose rows fill whole 64-bit words."""
     n_bytes = closure_bits.shape[-1]
     rows = closure_bits.reshape(-1, n_items, n_bytes)
