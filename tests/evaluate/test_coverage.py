@@ -11,7 +11,7 @@ from tests.model import reference as ref
 from tests.strategies import labels, posets
 
 from posetta import InputError, Traces
-from posetta.evaluate import ip_cov
+from posetta.evaluate import ip_cov, uncovered_pairs
 from posetta.order import Poset
 
 # a before b; c and d apart: five incomparable pairs.
@@ -74,3 +74,37 @@ def test_against_a_loop_over_pairs(data):
     ]
     expected = sum(shows(x, y) and shows(y, x) for x, y in free) / len(free) if free else 1.0
     assert ip_cov(traces, order) == pytest.approx(expected)
+
+
+def test_uncovered_pairs_by_hand():
+    traces = Traces.from_lists([list("abcd"), ["d", "a"]], items=list("abcd"), counts=[2, 1])
+    found = uncovered_pairs(traces, ORDER)
+    # a before b is a relation; a and d were seen both ways; the rest one way only.
+    assert found == [
+        ("a", "c", 2, 0),
+        ("b", "c", 2, 0),
+        ("b", "d", 2, 0),
+        ("c", "d", 2, 0),
+    ]
+    assert ip_cov(traces, ORDER) == pytest.approx(1 - len(found) / 5)
+    assert uncovered_pairs(traces, Poset.from_chain(list("abcd"))) == []
+
+
+def test_uncovered_pairs_never_seen_together():
+    traces = Traces.from_lists([["c", "b"]])
+    found = uncovered_pairs(traces, ORDER)
+    assert ("b", "c", 0, 1) in found
+    assert ("a", "d", 0, 0) in found
+    assert len(found) == 5
+
+
+@settings(derandomize=True, deadline=None, max_examples=40)
+@given(st.data())
+def test_uncovered_pairs_are_the_rest_of_the_coverage(data):
+    order = data.draw(posets(min_items=1, max_items=5))
+    traces = data.draw(ref.observations(order.n_items))
+    n_free = len(order.incomparable_pairs)
+    missing = uncovered_pairs(traces, order)
+    assert {(one.first, one.second) for one in missing} <= set(order.incomparable_pairs)
+    assert all(one.n_first == 0 or one.n_second == 0 for one in missing)
+    assert ip_cov(traces, order) == pytest.approx(1 - len(missing) / n_free if n_free else 1.0)

@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.strategies import labels, posets
 
+from posetta.data import Traces
 from posetta.errors import InputError
-from posetta.evaluate import closure_scores
+from posetta.evaluate import closure_scores, observed_items
 from posetta.order import Poset
 
 quick = settings(derandomize=True, deadline=None, max_examples=100)
@@ -67,3 +68,27 @@ def test_different_items_are_named():
     many = Poset.antichain([f"x{k}" for k in range(9)])
     with pytest.raises(InputError, match="and others"):
         closure_scores(many, Poset.antichain(["a"]))
+
+
+def test_restricted_to_some_items():
+    truth = Poset.from_chain(list("abcd"))
+    found = Poset.from_pairs([("a", "b"), ("d", "c")], items=list("abcd"))
+    assert closure_scores(found, truth).recall == pytest.approx(1 / 6)
+    restricted = closure_scores(found, truth, items=["b", "a"])
+    assert (restricted.precision, restricted.recall) == (1.0, 1.0)
+    # What lies outside the restriction need not be shared.
+    wider = Poset.from_chain(list("abcdz"))
+    assert closure_scores(wider, truth, items=list("abcd")).f1 == 1.0
+    with pytest.raises(InputError, match="'z'"):
+        closure_scores(truth, wider, items=["a", "z"])
+
+
+def test_restricted_to_what_the_traces_list():
+    lists, candidates = [["c", "a"], ["a"]], [None, ["a", "b"]]
+    traces = Traces.from_lists(lists, items=list("dcba"), choice_sets=candidates)
+    # b was a candidate and never listed.
+    assert observed_items(traces) == ["c", "a"]
+    truth = Poset.from_chain(list("abcd"))
+    scores = closure_scores(Poset.from_pairs([("a", "c")], items=list("abcd")), truth, traces)
+    assert (scores.n_recovered, scores.n_missed) == (1, 0)
+    assert observed_items(Traces.from_lists([], items=["a"])) == []

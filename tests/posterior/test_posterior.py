@@ -208,7 +208,7 @@ def test_orders_among_relations(closures):
 
 @pytest.mark.parametrize("n_items", [1, 8, 9, 64, 65, 130])
 def test_one_pair_too_few_is_seen_in_any_block(n_items, monkeypatch):
-    monkeypatch.setattr("posetta.posterior.check._BLOCK_BYTES", 3 * n_items * 24)
+    monkeypatch.setattr("posetta.posterior.summaries._BLOCK_BYTES", 3 * n_items * 24)
     latent = np.random.default_rng(n_items).standard_normal((2, 10, n_items, 2))
     closures = product_order(latent.reshape(-1, n_items, 2)).reshape(2, 10, n_items, n_items)
     assert all_orders(Draws.pack(closures), n_items)

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posetta.data import Traces
-from posetta.data.evidence import PairEvidence
 from posetta.errors import InputError, SettingError
 from posetta.evaluate.measured import Measured
+from posetta.evaluate.training import support_warnings, training_log_likelihood
 from posetta.posterior import Posterior, predictive
 
 # A pointwise variance above this makes WAIC unreliable (Vehtari, Gelman and Gabry, 2017).
@@ -100,15 +100,7 @@ def waic(posterior: Posterior, traces: Traces) -> Waic:
     0 the support of the hard model depends on the order, so WAIC of hard draws is optimistic: the
     traces that alone witness a reversal are named in the warnings.
     """
-    if posterior.is_point:
-        raise InputError("WAIC needs a posterior; a baseline's single order has no draws.")
-    draws = posterior.draws.log_likelihood
-    log_likelihood = draws.reshape(draws.shape[0] * draws.shape[1], draws.shape[2])
-    if traces.with_items(posterior.items).hash != posterior.traces.hash:
-        raise InputError("WAIC is for the traces that were fitted; these are others.")
-    n_draws = len(log_likelihood)
-    if n_draws < 2:
-        raise InputError("WAIC needs at least two draws.")
+    log_likelihood = training_log_likelihood(posterior, traces, "WAIC")
     counts = posterior.traces.counts
     top = log_likelihood.max(axis=0)
     with np.errstate(invalid="ignore"):
@@ -137,27 +129,4 @@ def _waic_warnings(posterior: Posterior, variance: NDArray[np.float64]) -> list[
             f"{large} of {len(traces)} traces have a log-likelihood variance above "
             f"{_LARGE_VARIANCE}: WAIC is unstable there."
         )
-    if posterior.likelihood == "hard" and not np.any(posterior.draws.scalar("noise") > 0.0):
-        witnesses = sole_witnesses(traces)
-        if witnesses:
-            named = ", ".join(traces.describe_row(row) for row in witnesses[:3])
-            more = f" and {len(witnesses) - 3} more" if len(witnesses) > 3 else ""
-            warnings.append(
-                "at noise 0 WAIC of hard draws is optimistic: these traces alone show a pair in "
-                f"reverse, so leaving one out changes which orders are possible: {named}{more}. "
-                "Compare by refitting without them."
-            )
-    return warnings
-
-
-def sole_witnesses(traces: Traces) -> list[int]:
-    """Return the unique rows, observed once, that alone show some pair reversed."""
-    before = PairEvidence.of(traces).before
-    alone = (before == 1) & (before.T > 0)
-    rows = []
-    for row in np.flatnonzero(traces.counts == 1).tolist():
-        members, listed = traces.choice_set(row), traces.n_listed[row]
-        shown = alone[np.ix_(members[:listed], members)]
-        if np.triu(shown, k=1).any():
-            rows.append(row)
-    return rows
+    return warnings + support_warnings(posterior, "WAIC")

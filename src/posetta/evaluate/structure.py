@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from posetta.data import Traces
 from posetta.errors import InputError
 from posetta.order import Poset
 
@@ -20,11 +22,18 @@ class ClosureScores:
     n_missed: int
 
 
-def closure_scores(order: Poset, truth: Poset) -> ClosureScores:
+def closure_scores(
+    order: Poset, truth: Poset, items: Iterable[str] | Traces | None = None
+) -> ClosureScores:
     """Compare the closures of two orders over the same items, aligned by label.
 
-    Precision of an empty estimate and recall of an empty truth are 1; F1 of two empty orders is 1.
+    ``items`` restricts both to some items: labels, or traces, whose observed items are meant (see
+    `observed_items`). Precision of an empty estimate and recall of an empty truth are 1; F1 of two
+    empty orders is 1.
     """
+    if items is not None:
+        kept = observed_items(items) if isinstance(items, Traces) else list(items)
+        order, truth = order.suborder(kept), truth.suborder(kept)
     aligned = align(order, truth.items)
     recovered = int((aligned.closure & truth.closure).sum())
     spurious = int((aligned.closure & ~truth.closure).sum())
@@ -33,6 +42,11 @@ def closure_scores(order: Poset, truth: Poset) -> ClosureScores:
     recall = recovered / (recovered + missed) if recovered + missed else 1.0
     f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
     return ClosureScores(precision, recall, f1, recovered, spurious, missed)
+
+
+def observed_items(traces: Traces) -> list[str]:
+    """Return the labels that at least one trace lists, in the order of the universe."""
+    return [label for label, n in zip(traces.items, traces.listings, strict=True) if n > 0]
 
 
 def align(order: Poset, items: tuple[str, ...]) -> Poset:

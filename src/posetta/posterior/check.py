@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-_BLOCK_BYTES = 2**24
+from posetta.posterior.summaries import in_words
 
 
 def all_orders(closure_bits: NDArray[np.uint8], n_items: int) -> bool:
@@ -15,17 +15,9 @@ def all_orders(closure_bits: NDArray[np.uint8], n_items: int) -> bool:
     Transitive means: if i precedes j, the row of i contains the row of j. On rows of 64-bit words
     that is a few operations for each pair of each draw.
     """
-    n_bytes = closure_bits.shape[-1]
-    rows = closure_bits.reshape(-1, n_items, n_bytes)
-    padded = -(-n_bytes // 8) * 8
-    block = max(1, _BLOCK_BYTES // max(1, n_items * padded))
-    for start in range(0, len(rows), block):
-        part = rows[start : start + block]
-        octets = np.zeros((len(part), n_items, padded), dtype=np.uint8)
-        octets[:, :, :n_bytes] = part
-        if not _all_orders(octets, octets.view(np.uint64)):
-            return False
-    return True
+    return all(
+        _all_orders(octets, octets.view(np.uint64)) for octets in in_words(closure_bits, n_items)
+    )
 
 
 @njit(cache=True, nogil=True)

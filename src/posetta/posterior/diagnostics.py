@@ -20,6 +20,8 @@ from posetta.posterior.posterior import Status
 
 R_HAT_LIMIT = 1.05
 ESS_LIMIT = 100.0
+UNMIXED = "the chains have not mixed"
+STOPPED = "the run was stopped early"
 
 
 def split(draws: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -51,27 +53,53 @@ def split_r_hat(draws: NDArray[np.float64], *, by_rank: bool = True) -> float:
 
 def effective_size(draws: NDArray[np.float64], *, by_rank: bool = True) -> float:
     """Return the effective sample size of (chain, draw); NaN for a constant."""
+    values = rank_normalised(draws) if by_rank else draws
+    return float(plain_effective_sizes(values[:, :, None])[0])
+
+
+def plain_effective_sizes(draws: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the effective size, without ranks, of every quantity of (chain, draw, quantity)."""
     if draws.shape[1] < 4:
-        return float("nan")
-    halves = split(rank_normalised(draws) if by_rank else draws)
-    if np.ptp(halves) == 0.0:
-        return float("nan")
-    chains, n = halves.shape
+        return np.full(draws.shape[2], np.nan)
+    halves = split(draws)
+    chains, n = halves.shape[:2]
     covariance = _autocovariance(halves)
-    within = covariance[:, 0].mean() * n / (n - 1)
-    pooled = within * (n - 1) / n + halves.mean(axis=1).var(ddof=1)
-    correlation = 1.0 - (within - covariance.mean(axis=0) * n / (n - 1)) / pooled
+    within = covariance[:, 0].mean(axis=0) * n / (n - 1)
+    pooled = within * (n - 1) / n + halves.mean(axis=1).var(axis=0, ddof=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        correlation = 1.0 - (within - covariance.mean(axis=0) * n / (n - 1)) / pooled
     correlation[0] = 1.0
     # Geyer: sums of neighbouring pairs stay positive and fall.
-    pairs = correlation[: n - n % 2].reshape(-1, 2).sum(axis=1)
-    ends = np.flatnonzero(pairs <= 0.0)
-    kept = np.minimum.accumulate(pairs[: ends[0] if len(ends) else len(pairs)])
-    time = max(-1.0 + 2.0 * kept.sum(), 1.0 / np.log10(chains * n))
-    return float(chains * n / time)
+    pairs = correlation[0 : n - n % 2 : 2] + correlation[1::2][: n // 2]
+    going = np.logical_and.accumulate(pairs > 0.0, axis=0)
+    kept = np.where(going, np.minimum.accumulate(pairs, axis=0), 0.0)
+    time = np.maximum(-1.0 + 2.0 * kept.sum(axis=0), 1.0 / np.log10(chains * n))
+    return np.where(np.ptp(halves, axis=(0, 1)) > 0.0, chains * n / time, np.nan)
+
+
+def pair_standard_errors(closure_bits: NDArray[np.uint8]) -> NDArray[np.float64]:
+    """Return the Monte Carlo standard error of the share of draws with i before j.
+
+    ``closure_bits`` is (chain, draw, item, byte). One item at a time: all indicators of thousands
+    of draws would not fit the memory.
+    """
+    n = closure_bits.shape[2]
+    errors = np.zeros((n, n))
+    for i in range(n):
+        row = np.unpackbits(closure_bits[:, :, i], axis=-1, count=n)
+        varies = np.flatnonzero(row.min(axis=(0, 1)) != row.max(axis=(0, 1)))
+        errors[i, varies] = plain_standard_errors(row[:, :, varies].astype(np.float64))
+    return errors
+
+
+def plain_standard_errors(draws: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return sd / sqrt(effective size), without ranks, of all quantities of (chain, draw, ...)."""
+    deviation = draws.std(axis=(0, 1), ddof=1)
+    return deviation / np.sqrt(plain_effective_sizes(draws))
 
 
 def _autocovariance(halves: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the autocovariances of each row, by FFT, divided by the length."""
+    """Return the autocovariances along axis 1 of each chain, by FFT, divided by the length."""
     n = halves.shape[1]
     centred = halves - halves.mean(axis=1, keepdims=True)
     spectrum = np.fft.rfft(centred, 2 * n, axis=1)
@@ -118,9 +146,7 @@ def chain_diagnostics(
         "r_hat_max": float(np.nanmax([*r_hat.values(), 1.0])),
         "ess_min": float(np.nanmin([*ess.values(), np.inf])),
         "pair_r_hat_99": _percentile_99(plain_split_r_hats(uncertain)),
-        "pair_mcse_max": float(
-            np.nanmax([0.0, *map(_standard_error, np.moveaxis(uncertain, 2, 0))])
-        ),
+        "pair_mcse_max": float(np.nanmax([0.0, *plain_standard_errors(uncertain)])),
         "chain_mae_max": float(max(apart, default=0.0)),
     }
     if latent is not None:
@@ -139,10 +165,6 @@ def _margins(latent: NDArray[np.float64], i: int) -> NDArray[np.float64]:
     return margin
 
 
-def _standard_error(draws: NDArray[np.float64]) -> float:
-    return float(draws.std(ddof=1) / np.sqrt(effective_size(draws, by_rank=False)))
-
-
 def _percentile_99(values: NDArray[np.float64]) -> float:
     return float(np.sort(values)[int(0.99 * len(values))]) if len(values) else 1.0
 
@@ -159,10 +181,10 @@ def mixing_status(
     mixed = r_hat <= R_HAT_LIMIT and ess >= ESS_LIMIT
     if not mixed:
         warnings.append(
-            f"the chains have not mixed: R-hat {r_hat:.2f} (at most {R_HAT_LIMIT}), effective "
+            f"{UNMIXED}: R-hat {r_hat:.2f} (at most {R_HAT_LIMIT}), effective "
             f"draws {ess:.0f} (at least {ESS_LIMIT:.0f}), pair probabilities of two chains differ "
             f"by {found['chain_mae_max']:.3f} on average. {remedy}"
         )
     if stopped:
-        warnings.append("the run was stopped early; raise max_seconds for the full run.")
+        warnings.append(f"{STOPPED}; raise max_seconds for the full run.")
     return ("budget_reached" if stopped else "ok" if mixed else "unmixed"), tuple(warnings)

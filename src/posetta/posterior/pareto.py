@@ -14,26 +14,46 @@ _FEWEST_IN_TAIL = 5
 
 
 def pareto_k(log_weights: NDArray[np.float64]) -> float:
-    """Return k of the largest of the weights exp(``log_weights``); NaN with too few of them.
+    """Return k of the largest of the weights exp(``log_weights``); NaN with too few of them."""
+    return smooth_tail(log_weights)[1]
 
-    The tail is the largest fifth, and at most 3 sqrt(S) of the S weights.
+
+def smooth_tail(log_weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    """Return the log weights, normalised, with a smooth tail, and the shape k of the tail.
+
+    The tail is the largest fifth, and at most 3 sqrt(S) of the S weights. Where it has a shape,
+    its M weights become the expected order statistics of that generalised Pareto distribution, the
+    quantiles (m - 1/2) / M, but none greater than the largest was.
     """
-    ordered = np.sort(np.exp(log_weights - np.max(log_weights)))
+    shifted = log_weights - np.max(log_weights)
+    order = np.argsort(shifted, kind="stable")
+    ordered = np.exp(shifted[order])
     size = int(min(0.2 * len(ordered), 3.0 * np.sqrt(len(ordered))))
     if size < _FEWEST_IN_TAIL:
-        return float("nan")
-    excess = ordered[-size:] - ordered[-size - 1]
+        return _normalised(shifted), float("nan")
+    cutoff = ordered[-size - 1]
+    tail = order[-size:]
+    excess = ordered[-size:] - cutoff
     if excess[0] <= 0.0:  # ties or underflow: the tail has no shape of its own
-        excess = excess[excess > 0.0]
+        tail, excess = tail[excess > 0.0], excess[excess > 0.0]
         if len(excess) < _FEWEST_IN_TAIL:
-            return float("nan") if excess.size == 0 else float("inf")
-    k = _generalised_pareto_shape(excess)
+            return _normalised(shifted), float("nan") if excess.size == 0 else float("inf")
+    k, sigma = _generalised_pareto(excess)
     # A weak prior of ten observations with k = 1/2 steadies short tails.
-    return float((len(excess) * k + 10 * 0.5) / (len(excess) + 10))
+    k = (len(excess) * k + 10 * 0.5) / (len(excess) + 10)
+    if np.isfinite(k):
+        survival = np.log1p(-(np.arange(len(excess)) + 0.5) / len(excess))
+        quantile = -sigma * survival if k == 0.0 else sigma * np.expm1(-k * survival) / k
+        shifted[tail] = np.minimum(np.log(quantile + cutoff), 0.0)
+    return _normalised(shifted), float(k)
 
 
-def _generalised_pareto_shape(x: NDArray[np.float64]) -> float:
-    """Return the shape k of sorted excesses, by Zhang and Stephens (2009).
+def _normalised(log_weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    return log_weights - np.logaddexp.reduce(log_weights)
+
+
+def _generalised_pareto(x: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the shape k and the scale sigma of sorted excesses, by Zhang and Stephens (2009).
 
     With theta = -k / sigma the likelihood has a closed-form k(theta) = mean log(1 - theta x); theta
     is averaged over a grid that follows the quartile of the data, weighted by its likelihood.
@@ -47,4 +67,5 @@ def _generalised_pareto_shape(x: NDArray[np.float64]) -> float:
     log_likelihood = n * (np.log(-theta / k) - k - 1.0)
     weight = np.exp(log_likelihood - log_likelihood.max())
     best = float(weight @ theta / weight.sum())
-    return float(np.log1p(-best * x).mean())
+    shape = float(np.log1p(-best * x).mean())
+    return shape, -shape / best

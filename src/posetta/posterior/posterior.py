@@ -11,15 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posetta.data import Traces
-from posetta.errors import InputError, choice
+from posetta.errors import InputError, SettingError, choice
 from posetta.model.model import Model
 from posetta.order import Poset
 from posetta.posterior.decode import decode
 
 if TYPE_CHECKING:
+    import networkx
     import xarray
 
 Status = Literal["ok", "approximate", "budget_reached", "unmixed", "diverged"]
+Rule = Literal["threshold", "medoid", "most-frequent", "least-loss", "best-f1"]
+"""How `Posterior.decode` chooses one order."""
 
 _ROUNDING = 1e-9
 
@@ -142,9 +145,34 @@ class Posterior:
             raise InputError("the diagonal of precedence must be 0: no item precedes itself.")
         object.__setattr__(self, "precedence", _read_only(np.clip(precedence, 0.0, 1.0)))
 
-    def decode(self, threshold: float = 0.5) -> Poset:
-        """Return one order: pairs above ``threshold``, cycles broken at their least probable."""
-        return Poset.from_closure(decode(self.precedence, threshold), self.items)
+    def decode(self, threshold: float | None = None, rule: Rule = "threshold") -> Poset:
+        """Return one order.
+
+        "threshold" keeps the pairs more probable than ``threshold`` (1/2 unless given), breaks
+        cycles at their least probable pair, and closes. The other rules have no threshold:
+        "medoid" is the draw nearest to all draws, "most-frequent" the order drawn most often,
+        "least-loss" a search for the least expected number of wrong pairs, "best-f1" one for the
+        largest expected F1.
+        """
+        choice(rule, get_args(Rule), "rule")
+        if rule == "threshold":
+            closure = decode(self.precedence, 0.5 if threshold is None else threshold)
+        elif threshold is not None:
+            raise SettingError(f"rule={rule!r} has no threshold: leave one of the two out.")
+        else:
+            closure = self._decode_draws(rule)
+        return Poset.from_closure(closure, self.items)
+
+    def _decode_draws(self, rule: Rule) -> NDArray[np.bool_]:
+        from posetta.posterior import decoders  # compiled: only where it is used
+
+        if rule == "medoid":
+            return decoders.medoid(self.draws, len(self.items))
+        if rule == "most-frequent":
+            return decoders.most_frequent(self.draws, len(self.items))
+        if rule == "least-loss":
+            return decoders.least_loss(self.draws, self.precedence)
+        return decoders.best_f1(self.draws, self.precedence)
 
     def orders(self) -> Iterator[Poset]:
         """Iterate over the draws as orders."""
@@ -161,6 +189,51 @@ class Posterior:
         neither = np.clip(1.0 - self.precedence - self.precedence.T, 0.0, 1.0)
         np.fill_diagonal(neither, 0.0)
         return neither
+
+    @cached_property
+    def cover_probability(self) -> NDArray[np.float64]:
+        """``[i, j]``: share of draws in which i precedes j with nothing between them."""
+        from posetta.posterior.summaries import count_covers
+
+        n_draws = self.draws.n_chains * self.draws.n_draws
+        return _read_only(count_covers(self.draws.closure_bits, len(self.items)) / n_draws)
+
+    @cached_property
+    def precedence_se(self) -> NDArray[np.float64]:
+        """Monte Carlo standard error of every entry of ``precedence``.
+
+        From the effective number of draws over all chains; NaN with fewer than four draws a chain.
+        A pair that is the same in all draws has 0, which says that its probability is within
+        about 3 over the number of effective draws of 0 or 1, not that it is known. A single order
+        has no such error. Exact probabilities have the oracle's own: at most the largest of them,
+        ``diagnostics["precedence_se_max"]``, which then stands for all.
+        """
+        from posetta.posterior.diagnostics import pair_standard_errors
+
+        n = len(self.items)
+        if self.is_point:
+            return _read_only(np.zeros((n, n)))
+        if "precedence_se_max" in self.diagnostics:
+            open_pairs = (self.precedence > 0.0) & (self.precedence < 1.0)
+            bound = float(self.diagnostics["precedence_se_max"])
+            return _read_only(np.where(open_pairs, bound, 0.0))
+        return _read_only(pair_standard_errors(self.draws.closure_bits))
+
+    @cached_property
+    def n_relations(self) -> NDArray[np.int64]:
+        """(chain, draw): number of related pairs of every draw."""
+        return self._shapes[0]
+
+    @cached_property
+    def depth(self) -> NDArray[np.int64]:
+        """(chain, draw): number of items in a longest chain of every draw."""
+        return self._shapes[1]
+
+    @cached_property
+    def _shapes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        from posetta.posterior.summaries import shapes
+
+        return shapes(self.draws.closure_bits, len(self.items))
 
     @cached_property
     def scalar_summary(self) -> dict[str, dict[str, float]]:
@@ -182,6 +255,22 @@ class Posterior:
         from posetta.posterior.tree import to_datatree
 
         return to_datatree(self)
+
+    def to_networkx(
+        self, threshold: float | None = None, *, rule: Rule = "threshold", closure: bool = False
+    ) -> networkx.DiGraph[Any]:
+        """Return the decoded order as a graph of its covers, or of all its pairs.
+
+        Nodes are labels. Edges carry ``probability``, that the first precedes the second, and
+        ``cover_probability``, that it does so with nothing between.
+        """
+        graph = self.decode(threshold, rule).to_networkx(closure=closure)
+        index = {label: k for k, label in enumerate(self.items)}
+        for first, second, data in graph.edges(data=True):
+            pair = index[first], index[second]
+            data["probability"] = float(self.precedence[pair])
+            data["cover_probability"] = float(self.cover_probability[pair])
+        return graph
 
     def _position(self, label: str) -> int:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -27,14 +27,16 @@ def to_datatree(posterior: Posterior) -> xarray.DataTree:
     bits = posterior.draws.closure_bits
     # One byte for each truth value already: a view, where a conversion would be a second copy.
     closures = np.unpackbits(bits, axis=-1, count=n).view(np.bool_)
-    return _tree(posterior, "closure", (("chain", "draw", "item", "item_after"), closures))
+    variable = (("chain", "draw", "item", "item_after"), closures)
+    return _tree(posterior, "closure", variable, _as_they_are)
 
 
 def write_draws(posterior: Posterior, file: Any) -> None:
     """Write the tree with the closures as bits, compressed."""
     how_to_read = {"unpack": "numpy.unpackbits(closure_bits, axis=-1, count=n_items): i before j"}
     bits = posterior.draws.closure_bits
-    tree = _tree(posterior, "closure_bits", (("chain", "draw", "item", "byte"), bits, how_to_read))
+    variable = (("chain", "draw", "item", "byte"), bits, how_to_read)
+    tree = _tree(posterior, "closure_bits", variable, _text)
     encoding = {
         group: {
             name: {**_COMPRESSION, "chunksizes": _chunks(variable)}
@@ -63,7 +65,12 @@ def read_draws(
     return draws, traces, tree["summary"]["precedence"].to_numpy()
 
 
-def _tree(posterior: Posterior, name: str, closures: Any) -> xarray.DataTree:
+def _tree(
+    posterior: Posterior,
+    name: str,
+    closures: Any,
+    text: Callable[[Iterable[str]], NDArray[np.object_]],
+) -> xarray.DataTree:
     draws, traces = posterior.draws, posterior.traces
     at_draw = ("chain", "draw")
     variables: dict[str, Any] = {name: closures}
@@ -71,7 +78,7 @@ def _tree(posterior: Posterior, name: str, closures: Any) -> xarray.DataTree:
         variables["latent"] = ((*at_draw, "item", "column"), draws.latent)
     for scalar, values in draws.scalars.items():
         variables[scalar] = (at_draw, values)
-    labels = _text(posterior.items)
+    labels = text(posterior.items)
     position = {"chain": np.arange(draws.n_chains), "draw": np.arange(draws.n_draws)}
     return xarray.DataTree.from_dict(
         {
@@ -93,12 +100,12 @@ def _tree(posterior: Posterior, name: str, closures: Any) -> xarray.DataTree:
                     "counts": ("row", traces.counts),
                     "record_row": ("record", traces.records.row),
                     "record_count": ("record", traces.records.count),
-                    "record_id": ("record", _text(traces.ids)),
-                    "record_file": ("record", _text(traces.records.file)),
+                    "record_id": ("record", text(traces.ids)),
+                    "record_file": ("record", text(traces.records.file)),
                     "record_line": ("record", traces.records.line),
                     "record_metadata": (
                         "record",
-                        _text(json.dumps(dict(m)) for m in traces.records.metadata),
+                        text(json.dumps(dict(m)) for m in traces.records.metadata),
                     ),
                 }
             ),
@@ -131,6 +138,11 @@ def _read_observed(observed: Any, items: tuple[str, ...], report: ReadReport) ->
         ),
         report=report,
     )
+
+
+def _as_they_are(values: Iterable[str]) -> NDArray[np.object_]:
+    """Return an array of text, for users."""
+    return np.array(list(values), dtype=object)
 
 
 def _text(values: Iterable[str]) -> NDArray[np.object_]:
