@@ -42,7 +42,7 @@ def run(
     Ctrl-C and ``max_seconds`` end the run with what was drawn; the status says so. With a
     checkpoint the same call goes on from there, with the draws of an uninterrupted run.
     """
-    _check(traces, model)
+    check(traces, model)
     started = time.perf_counter()
     rows = rows_of(traces)
     chains = [ChainRun(traces, rows, model, settings, seed, c) for c in range(settings.chains)]
@@ -100,7 +100,28 @@ def run(
     return _posterior(traces, model, settings, seed, chains, stopped, seconds)
 
 
-def _check(traces: Traces, model: Model) -> None:
+def put_together(
+    traces: Traces,
+    model: Model,
+    settings: HardMCMC,
+    seed: int,
+    frozen: Sequence[dict[str, Any]],
+    *,
+    run_seconds: float,
+) -> Posterior:
+    """Return the posterior of chains that ran elsewhere, from their frozen states, in order."""
+    rows = rows_of(traces)
+    chains = [ChainRun(traces, rows, model, settings, seed, c) for c in range(len(frozen))]
+    for chain, state in zip(chains, frozen, strict=True):
+        chain.thaw(state)
+    total = settings.warmup + settings.draws * settings.thin
+    stopped = min(chain.done for chain in chains) < total
+    seconds = {"compile": 0.0, "run": run_seconds}
+    return _posterior(traces, model, settings, seed, chains, stopped, seconds)
+
+
+def check(traces: Traces, model: Model) -> None:
+    """Refuse a fixed beta whose weights would overflow."""
     if model.beta is not None and model.beta * np.log(max(traces.n_items, 2)) > 600.0:
         raise SettingError(f"beta={model.beta} is too large for {traces.n_items} items.")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -135,19 +136,51 @@ def run(
     except KeyboardInterrupt:
         interrupted = True
     stopped = interrupted or not _all_finish(chains)
-    drawn = _stacked([chain.collect() for chain in chains], settings.thin)
+    drawn = [chain.collect() | {"gradients": chain.n_gradients} for chain in chains]
+    return _posterior(
+        target,
+        settings,
+        seed,
+        drawn,
+        stopped,
+        lambda: {
+            "compile": callbacks.COMPILE_SECONDS,
+            "start": started - began,
+            "run": time.perf_counter() - started,
+        },
+    )
+
+
+def put_together(
+    traces: Traces,
+    model: Model,
+    settings: RelaxedNUTS,
+    seed: int,
+    drawn: list[dict[str, Any]],
+    seconds: dict[str, float],
+) -> Posterior:
+    """Return the posterior of chains that ran elsewhere, from what each has drawn, in order."""
+    stopped = any(chain.pop("stopped") for chain in drawn)
+    return _posterior(Target(model, traces), settings, seed, drawn, stopped, lambda: seconds)
+
+
+def _posterior(
+    target: Target,
+    settings: RelaxedNUTS,
+    seed: int,
+    chains: list[dict[str, Any]],
+    stopped: bool,
+    seconds: Callable[[], dict[str, float]],
+) -> Posterior:
+    gradients = sum(int(chain.pop("gradients")) for chain in chains)
+    drawn = _stacked(chains, settings.thin)
     draws = draws_of(target, drawn["point"])
     quantities = {"log_density": drawn["logp"]}
     quantities |= {name: draws.scalars[name] for name in target.inferred}
     diagnostics = chain_diagnostics(quantities, draws.closure_bits, draws.latent)
     diagnostics |= _sampler_diagnostics(drawn)
-    diagnostics["gradients"] = sum(chain.n_gradients for chain in chains)
+    diagnostics["gradients"] = gradients
     status, warnings_ = _status(diagnostics, stopped)
-    seconds = {
-        "compile": callbacks.COMPILE_SECONDS,
-        "start": started - began,
-        "run": time.perf_counter() - started,
-    }
     return posterior_of(
         target,
         draws,
@@ -157,7 +190,7 @@ def run(
         status=status,
         warnings=warnings_,
         diagnostics=diagnostics,
-        seconds=seconds,
+        seconds=seconds(),
     )
 
 

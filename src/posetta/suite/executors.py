@@ -160,7 +160,9 @@ def _crew(executor: Any, threads: int | None) -> Crew:
         kind, n_workers = match[1], int(match[2])
         if n_workers < 1:
             raise SettingError(f"executor={executor!r}: at least one worker is needed.")
-        return _LocalCrew(n_workers, threads) if kind == "local" else _local_dask(n_workers, threads)
+        return (
+            _LocalCrew(n_workers, threads) if kind == "local" else _local_dask(n_workers, threads)
+        )
     if executor.startswith("dask:"):
         return _DaskCrew(_distributed().Client(executor.removeprefix("dask:"), timeout="20s"))
     raise SettingError(

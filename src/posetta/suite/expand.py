@@ -18,6 +18,9 @@ from posetta.suite.spec import Study, Table
 
 # Keys of a method's table that are not settings.
 _METHOD, _MODEL, _DATA, _ONLY, _AT = "method", "model", "data", "only", "at"
+_VARIANT = "variant"
+# Settings of "hard" that a budget of iterations stands in for.
+_OF_ITERATIONS = ("warmup", "thin", "heat", "rungs")
 
 
 def jobs_of(study: Study, data_folder: Path | None = None) -> list[Job]:
@@ -42,13 +45,15 @@ def jobs_of(study: Study, data_folder: Path | None = None) -> list[Job]:
 def settings_for(method: str, given: Table, n_items: int, dim: int | str) -> Settings:
     """Return the settings object of a method from plain values.
 
-    ``iterations`` of "hard" is a budget of single proposals, half of it burn-in, as in the paper.
+    ``iterations`` of "hard" is a budget of single proposals, half of it burn-in, as in the paper:
+    it takes the place of warmup, thin, heat and rungs.
     """
     _, settings = settings_of(method)
     given = {name: tuple(v) if isinstance(v, list) else v for name, v in given.items()}
     if isinstance(settings, HardMCMC) and "iterations" in given:
         columns = dim if isinstance(dim, int) else 4
         paper = {k: given.pop(k) for k in ("iterations", "draws", "chains") if k in given}
+        given = {k: v for k, v in given.items() if k not in _OF_ITERATIONS}
         settings = HardMCMC.of_iterations(n_items=n_items, dim=columns, **paper)
     known = {field.name for field in fields(settings)}
     for name in given:
@@ -75,9 +80,9 @@ def _cells(study: Study) -> Iterator[tuple[dict[str, Any], dict[str, Any], dict[
     """Iterate over the data sets and models of a study: columns, data, model."""
     data_axes = {name: values for name, values in study.axes.items() if name != "model"}
     model_axes = study.axes.get("model", {})
-    named = [[("", {})]] * 2
-    cases = [*study.cases.items()] or named[0]
-    variants = [*study.variants.items()] or named[1]
+    unnamed: list[tuple[str, Table]] = [("", {})]
+    cases = [*study.cases.items()] or unnamed
+    variants = [*study.variants.items()] or unnamed
     allowed = KINDS.get(study.kind)
     if allowed is None:
         listed = ", ".join(repr(kind) for kind in KINDS)
@@ -96,7 +101,7 @@ def _cells(study: Study) -> Iterator[tuple[dict[str, Any], dict[str, Any], dict[
                 )
         columns = {**({"case": case} if case else {}), **at}
         columns |= {_column(name): value for name, value in model_at.items()}
-        columns |= {"variant": variant} if variant else {}
+        columns |= {_VARIANT: variant} if variant else {}
         yield columns, data, {**study.model, **variant_model, **model_at}
 
 
@@ -142,9 +147,14 @@ def _job(
         "model": model,
         "seed": int(seed_sequence(seed, "suite", purpose, label).generate_state(1)[0]),
         "thresholds": list(study.thresholds),
-        "keep": study.keep,
+        "keep": "draws" if _keeps_draws(study, columns) else "summary",
     }
     return Job(spec, columns)
+
+
+def _keeps_draws(study: Study, columns: Table) -> bool:
+    chosen = study.keep_draws_where
+    return study.keep == "draws" or (chosen is not None and _holds(chosen, columns))
 
 
 def _holds(conditions: Mapping[str, Any], columns: Table) -> bool:
@@ -157,10 +167,16 @@ def _holds(conditions: Mapping[str, Any], columns: Table) -> bool:
 
 
 def _shared(first: Job, second: Job) -> Job:
-    """Return a job that stands in two places of the table: in columns that differ it stays out."""
+    """Return a job that stands in two places of the table.
+
+    It keeps the name of the first variant; in any other column that differs it stays empty.
+    """
     columns = {
         name: value
         for name, value in first.columns.items()
-        if second.columns.get(name, value) == value
+        if name == _VARIANT or second.columns.get(name, value) == value
     }
-    return Job(first.spec, columns)
+    variant = second.columns.get(_VARIANT)
+    if variant is None or variant in (columns[_VARIANT], *first.also):
+        return Job(first.spec, columns, first.also)
+    return Job(first.spec, columns, (*first.also, str(variant)))

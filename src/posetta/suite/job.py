@@ -21,6 +21,8 @@ class Job:
 
     spec: Mapping[str, Any]
     columns: Mapping[str, Any]
+    also: tuple[str, ...] = ()
+    """Further variants of the model that make no difference to it, so that it stands for them."""
 
     @property
     def hash(self) -> str:

@@ -99,9 +99,7 @@ def calibration(posterior: Posterior, truth: Poset) -> dict[str, float]:
     return row
 
 
-def pairs(
-    posterior: Posterior, truth: Poset
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def pairs(posterior: Posterior, truth: Poset) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return P_ij and whether i precedes j in truth, over the ordered pairs i != j."""
     off_diagonal = ~np.eye(len(posterior.items), dtype=bool)
     closure = truth.reindex(posterior.items).closure

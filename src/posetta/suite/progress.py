@@ -86,10 +86,12 @@ class LineWatcher(Watcher):
     """One line on standard error for each job that ended: for logs."""
 
     def started(self, progress: Progress) -> None:
+        """Say how much there is to do."""
         left = progress.n_jobs - progress.n_done
         print(f"{left} of {progress.n_jobs} jobs to run", file=sys.stderr, flush=True)
 
     def finished(self, progress: Progress, record: Mapping[str, Any]) -> None:
+        """Say how the job ended and how long the rest may take."""
         place = ", ".join(f"{k} {v}" for k, v in record["columns"].items())
         print(
             f"{progress.n_done}/{progress.n_jobs} {place}: {_words(record)}; "
@@ -117,12 +119,15 @@ class LiveWatcher(Watcher):
         self._live.stop()
 
     def started(self, progress: Progress) -> None:
+        """Show the empty bar."""
         self._live.update(self._picture(progress))
 
     def waiting(self, progress: Progress) -> None:
+        """Show the time left anew."""
         self._live.update(self._picture(progress))
 
     def finished(self, progress: Progress, record: Mapping[str, Any]) -> None:
+        """Add the row."""
         self._rows.append(record)
         self._live.update(self._picture(progress))
 

@@ -217,4 +217,3 @@ def _told_to_stop() -> Iterator[threading.Event]:
         yield told
     finally:
         signal.signal(signal.SIGINT, before)
-

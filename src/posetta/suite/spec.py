@@ -11,9 +11,6 @@ from typing import Any, Literal, Self
 
 from posetta.errors import InputError, SettingError, choice
 
-PROFILES = ("quick", "full", "paper")
-"""Names that every study may be run under; "full" is the file as it stands unless it says else."""
-
 Table = Mapping[str, Any]
 
 
@@ -41,6 +38,8 @@ class Study:
     """Label that pair probabilities are compared with, on the same data set."""
     thresholds: tuple[float, ...] = (0.5, 1 / 3)
     keep: Literal["summary", "draws"] = "summary"
+    keep_draws_where: Table | None = None
+    """Jobs whose draws are kept all the same: values of their columns."""
     timing: bool = False
     """Whether seconds are a result: jobs then run one at a time."""
     tables: tuple[Table, ...] = ()

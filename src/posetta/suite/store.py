@@ -59,7 +59,10 @@ class Store:
         elif self.folder.is_file() or (self.folder.is_dir() and any(self.folder.iterdir())):
             raise InputError(f"{self.folder} holds something else. Choose another folder.")
         (self.folder / _JOBS).mkdir(parents=True, exist_ok=True)
-        plan = [{"hash": job.hash, "data": job.data_hash, "columns": job.columns} for job in jobs]
+        plan = [
+            {"hash": job.hash, "data": job.data_hash, "columns": job.columns, "also": job.also}
+            for job in jobs
+        ]
         head = {"spec": asdict(study), "code": code, "plan": plan}
         with atomic_text(self.folder / STUDY_FILE) as file:
             json.dump(head, file, indent=1)
@@ -93,9 +96,9 @@ class Store:
         return found
 
     def latest(self, code: str | None = None) -> dict[str, dict[str, Any]]:
-        """Return one record for each job: of ``code`` if there is one, else the newest that is done.
+        """Return one record for each job: of ``code`` if there is one, else the newest done one.
 
-        Without ``code``, that of the latest run.
+        ``code`` is that of the latest run unless given.
         """
         preferred = self.head["code"] if code is None else code
 

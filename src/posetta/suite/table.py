@@ -27,8 +27,7 @@ def tidy_rows(store: Store) -> list[Row]:
     """Return a row for every job of the plan that ended, in the order of the plan.
 
     Infinite values are floats. ``mae_reference`` and ``pearson_reference`` compare the pair
-    probabilities with those of the study's reference method on the same data set, and the same
-    variant where it ran under it.
+    probabilities with those of the study's reference method on the same data set and variant.
     """
     head = store.head
     latest = store.latest()
@@ -39,13 +38,12 @@ def tidy_rows(store: Store) -> list[Row]:
         (entry["data"], variant): record["folder"]
         for entry, record in planned
         if entry["columns"]["method"] == reference and record["outcome"] == "done"
-        for variant in (entry["columns"].get("variant"), None)
+        for variant in (entry["columns"].get("variant"), *entry["also"])
     }
     matrix = cache(_precedence)
     for entry, record in planned:
         row = _row(entry, record)
-        variant = entry["columns"].get("variant")
-        place = references.get((entry["data"], variant), references.get((entry["data"], None)))
+        place = references.get((entry["data"], entry["columns"].get("variant")))
         if place is not None and record["outcome"] == "done":
             row |= _agreement(matrix(record["folder"]), matrix(place))
         rows.append(row)

@@ -19,7 +19,7 @@ from typing import Any
 
 from posetta.data import Traces, write_traces
 from posetta.infer import fit
-from posetta.infer.methods import FullRankVI, HardMCMC, RelaxedNUTS, Settings
+from posetta.infer.methods import Exact, FullRankVI, HardMCMC, RelaxedNUTS, Settings
 from posetta.model.model import Model
 from posetta.order import write_order
 from posetta.posterior import Posterior
@@ -36,6 +36,7 @@ RECORD_VERSION = 1
 # Tiny fits that compile, or load, all that the real one needs. The flow compiles for its shapes
 # and says how long it took; what it shares with others is warmed here.
 _WARM: dict[str, Settings] = {
+    "exact": Exact(draws=4, prior_draws=1000),
     "hard": HardMCMC(draws=4, warmup=1, chains=1, thin=1),
     "nuts": RelaxedNUTS(draws=4, warmup=20, chains=1),
     "fullrank": FullRankVI(draws=4, iterations=2, cooling=0, restarts=1),
@@ -175,4 +176,3 @@ def plain(value: Any) -> Any:
     if number != number:
         return None
     return number if abs(number) != float("inf") else str(number)
-
