@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,10 @@ from tests.suite.studies import tiny
 
 from posetta import SettingError
 from posetta.cli import main
-from posetta.suite import Store, markdown_tables, run_study, write_table
+from posetta.suite import Store, markdown_tables, read_study, run_study, tidy_rows, write_table
 from posetta.suite.markdown import _cell, figure, paper_table
 
+EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
 GRID = {
     "title": "Grid", "rows": ["n", "rho", "method"], "columns": ["f1_50", "trace_nll", "seconds"],
     "paper": "full_grid",
@@ -117,3 +119,29 @@ def test_the_verbs(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert "'nosuch' is unknown" in printed
     assert main(["suite", "table", out, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)[0]["f1_50"] == 1.0
+
+
+def test_a_quick_study_from_file_to_tables(tmp_path: Path):
+    study = read_study(EXPERIMENTS / "regimes.toml", "quick")
+    assert {"hard", "maximal"} <= study.methods.keys()
+    small = replace(
+        study,
+        axes={"n": [8], "seed": [1]},
+        cases={name: study.cases[name] for name in ("half the items", "5 % noise")},
+        methods={name: study.methods[name] for name in ("hard", "maximal")},
+        reference="hard",
+    )
+    assert run_study(small, tmp_path).n_failed == 0
+    rows = {(row["case"], row["method"]): row for row in tidy_rows(Store(tmp_path))}
+    assert len(rows) == 4
+    noisy = rows["5 % noise", "hard"]
+    assert 0.0 < noisy["noise_mean"] < 0.5  # inferred where there is noise, and only there
+    assert rows["half the items", "hard"]["noise_mean"] == 0.0
+    assert noisy["mae_reference"] == 0.0
+    assert rows["5 % noise", "maximal"]["mae_reference"] > 0.0
+    for row in rows.values():
+        assert 0.0 <= row["brier"] <= 1.0
+        assert 0.0 <= row["f1_50"] <= 1.0
+    assert noisy["r_hat_max"] > 0.9
+    assert noisy["waic"] > 0.0
+    assert "| 8 | half the items | hard | 1/1 |" in markdown_tables(Store(tmp_path))

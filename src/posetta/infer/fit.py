@@ -11,7 +11,7 @@ from posetta.errors import InputError, SettingError
 from posetta.infer.exact import LARGEST
 from posetta.infer.methods import METHODS, Settings, settings_of
 from posetta.infer.progress import progress_bar
-from posetta.infer.spread import SPREADABLE, run_spread
+from posetta.infer.spread import run_spread
 from posetta.model.model import Model
 from posetta.posterior import Posterior
 from posetta.rng import seed_sequence
@@ -49,17 +49,12 @@ def fit(
     if method == "auto":
         method = choose_method(traces)
     name, settings = settings_of(method)
-    if executor is not None and name not in SPREADABLE:
-        raise SettingError(
-            f"method {name!r} cannot use an executor: only the chains of "
-            f"{' and '.join(SPREADABLE)} run apart. Drop it."
-        )
     unused = _unused(model, name)
     run = import_module(METHODS[name].module).run
     posterior: Posterior
     if executor is not None:
         with progress_bar(name, shown=progress) as report:
-            posterior = run_spread(traces, model, settings, int(seed), report, executor)
+            posterior = run_spread(name, traces, model, settings, int(seed), report, executor)
     elif METHODS[name].reports:
         with progress_bar(name, shown=progress) as report:
             posterior = run(traces, model, settings, int(seed), report)

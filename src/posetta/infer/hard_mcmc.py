@@ -42,7 +42,7 @@ def run(
     Ctrl-C and ``max_seconds`` end the run with what was drawn; the status says so. With a
     checkpoint the same call goes on from there, with the draws of an uninterrupted run.
     """
-    check(traces, model)
+    _check(traces, model)
     started = time.perf_counter()
     rows = rows_of(traces)
     chains = [ChainRun(traces, rows, model, settings, seed, c) for c in range(settings.chains)]
@@ -100,28 +100,43 @@ def run(
     return _posterior(traces, model, settings, seed, chains, stopped, seconds)
 
 
+def run_chain(
+    traces: Traces, model: Model, settings: HardMCMC, seed: int, number: int
+) -> dict[str, Any]:
+    """Run one chain alone to its end; return its frozen state, which holds its draws."""
+    _check(traces, model)
+    _compile(traces, model, settings)
+    chain = ChainRun(traces, rows_of(traces), model, settings, seed, number)
+    total, portion = _total(chain, settings), 1
+    began = now = time.perf_counter()
+    deadline = np.inf if settings.max_seconds is None else began + settings.max_seconds
+    while chain.done < total and now < deadline:
+        chain.sweep(min(portion, total - chain.done))
+        before, now = now, time.perf_counter()
+        if now - before < _PORTION_SECONDS:
+            portion *= 2
+    return {"frozen": chain.frozen(), "seconds": now - began}
+
+
 def put_together(
-    traces: Traces,
-    model: Model,
-    settings: HardMCMC,
-    seed: int,
-    frozen: Sequence[dict[str, Any]],
-    *,
-    run_seconds: float,
+    traces: Traces, model: Model, settings: HardMCMC, seed: int, ran: Sequence[dict[str, Any]]
 ) -> Posterior:
-    """Return the posterior of chains that ran elsewhere, from their frozen states, in order."""
+    """Return the posterior of chains that ran elsewhere, in the order of their numbers."""
     rows = rows_of(traces)
-    chains = [ChainRun(traces, rows, model, settings, seed, c) for c in range(len(frozen))]
-    for chain, state in zip(chains, frozen, strict=True):
-        chain.thaw(state)
-    total = settings.warmup + settings.draws * settings.thin
-    stopped = min(chain.done for chain in chains) < total
-    seconds = {"compile": 0.0, "run": run_seconds}
+    chains = [ChainRun(traces, rows, model, settings, seed, c) for c in range(len(ran))]
+    for chain, one in zip(chains, ran, strict=True):
+        chain.thaw(one["frozen"])
+    stopped = min(chain.done for chain in chains) < _total(chains[0], settings)
+    seconds = {"compile": 0.0, "run": max(one["seconds"] for one in ran)}
     return _posterior(traces, model, settings, seed, chains, stopped, seconds)
 
 
-def check(traces: Traces, model: Model) -> None:
-    """Refuse a fixed beta whose weights would overflow."""
+def _total(chain: ChainRun, settings: HardMCMC) -> int:
+    """Return the sweeps of a whole run."""
+    return int(chain.plan.warmup + settings.draws * chain.plan.thin)
+
+
+def _check(traces: Traces, model: Model) -> None:
     if model.beta is not None and model.beta * np.log(max(traces.n_items, 2)) > 600.0:
         raise SettingError(f"beta={model.beta} is too large for {traces.n_items} items.")
 
