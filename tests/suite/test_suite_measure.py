@@ -62,6 +62,20 @@ def test_a_single_order_has_a_brier_score_and_no_waic(small):
     assert not {"ece", "waic", "r_hat_max"} & row.keys()
 
 
+def test_a_metric_that_fails_is_noted_and_costs_nothing_else(small, monkeypatch):
+    sim, posterior = small
+
+    def fails(*_):
+        raise KeyError("beta")
+
+    monkeypatch.setattr("posetta.suite.measure.step_nll", fails)
+    row = measure(posterior, DataSet(sim.train, sim.test, sim.order), (0.5,))
+    assert row["notes"] == ["KeyError: 'beta'", "KeyError: 'beta'"]
+    assert row["f1_50"] >= 0.0
+    assert row["waic"] > 0.0
+    assert "trace_nll" not in row
+
+
 def test_impossible_traces_come_with_the_mean_of_the_rest(small):
     sim, _ = small
     chain = fit(sim.train.take([0]), "maximal")

@@ -218,7 +218,15 @@ def test_processes_give_the_same_rows_and_survive_a_kill(tmp_path: Path):
     assert watcher.ended == Counter(job.hash for job in jobs_of(study))
     (serial,) = tidy_rows(Store(tmp_path / "serial"))
     local = tidy_rows(Store(tmp_path / "local"))[3]
-    timings = {"seconds", "compile_seconds", "wall_seconds", "peak_mb", "cores", "alone"}
+    timings = {
+        "seconds",
+        "cpu_seconds",
+        "compile_seconds",
+        "wall_seconds",
+        "peak_mb",
+        "cores",
+        "alone",
+    }
     assert {k: v for k, v in local.items() if k not in timings} == {
         k: v for k, v in serial.items() if k not in timings
     }

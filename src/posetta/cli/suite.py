@@ -137,6 +137,7 @@ def figures(
     out: Annotated[
         str | None, typer.Option(help="Folder for the figures; DIR/figures unless given.")
     ] = None,
+    format: Annotated[str, typer.Option(help="`svg`, `png` or `pdf`.")] = "svg",
 ) -> None:
     """Draw the figures of a study.
 
@@ -144,5 +145,5 @@ def figures(
     """
     from posetta.cli.suite_figures import draw_figures
 
-    for path in draw_figures(folder, out):
+    for path in draw_figures(folder, out, kind=format):
         print(path)

@@ -43,6 +43,7 @@ _HEADINGS = {
     "r_hat_max": "R-hat",
     "ess_min": "least ESS",
     "peak_mb": "peak MB",
+    "cpu_seconds": "processor seconds",
 }
 _OTHERWISE = "–"
 

@@ -30,15 +30,21 @@ _DIAGNOSTICS = (
 
 
 def measure(posterior: Posterior, data: DataSet, thresholds: Sequence[float]) -> dict[str, Any]:
-    """Return the row of a fit; what does not apply is absent, refusals are under "notes"."""
+    """Return the row of a fit; what does not apply is absent.
+
+    A metric that refuses these draws, or fails, says so under "notes": hours of fitting are not
+    lost for it.
+    """
     row: dict[str, Any] = {"status": posterior.status, "is_point": posterior.is_point}
     notes: list[str] = []
 
     def add(what: Callable[[], Mapping[str, Any]]) -> None:
         try:
             row.update(what())
-        except InputError as error:  # a metric that refuses these draws says why
+        except InputError as error:
             notes.append(str(error))
+        except Exception as error:
+            notes.append(f"{type(error).__name__}: {error}")
 
     test, truth = data.test, data.truth
     if truth is not None:

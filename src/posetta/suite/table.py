@@ -66,6 +66,7 @@ def _row(entry: Mapping[str, Any], record: Mapping[str, Any]) -> Row:
         "cores": record.get("cores"),
         "alone": record.get("alone"),
         "error": record.get("error"),
+        "notes": " ".join(record.get("row", {}).get("notes", ())) or None,
         "job": record["folder"].name,
         "data": entry["data"],
     }
