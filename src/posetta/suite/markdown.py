@@ -46,6 +46,8 @@ _HEADINGS = {
     "cpu_seconds": "processor seconds",
 }
 _OTHERWISE = "–"
+# Facts of a data set: every method that ran on it repeats them, so they count once.
+_OF_THE_DATA = frozenset({"n_items", "n_train", "n_test", "n_relations", "ip_cov", "mean_length"})
 
 
 def markdown_tables(store: Store) -> str:
@@ -144,6 +146,8 @@ def _same_paper(row: Mapping[str, Any], place: Mapping[str, Any]) -> bool:
 
 def _cell(rows: Sequence[Row], column: str, paper: float | None) -> str:
     """Return mean ± standard error, and the paper's figure in brackets."""
+    if column in _OF_THE_DATA:
+        rows = list({row["data"]: row for row in rows}.values())
     pairs = [(row[column], row) for row in rows if row.get(column) is not None]
     beside = "" if paper is None else f" [{figure(paper)}]"
     if not pairs:
