@@ -33,8 +33,8 @@ help:
 	@touch $@
 
 .venv/measures: .venv/runs
-	@echo "Posetta: installing JAX, for the flow and as the benchmarks' yardstick"
-	@$(PIP) -e ".[flow]"
+	@echo "Posetta: installing JAX (the flow, the benchmarks' yardstick) and Dask"
+	@$(PIP) -e ".[flow,dask]"
 	@touch $@
 
 .venv/documents: .venv/runs

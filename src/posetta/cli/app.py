@@ -17,6 +17,7 @@ from posetta.cli.data import data
 from posetta.cli.demo import demo
 from posetta.cli.fit import fit
 from posetta.cli.simulate import simulate
+from posetta.cli.suite import suite
 from posetta.errors import InputError, MissingExtra, SettingError
 
 BAD_INPUT = 2
@@ -34,6 +35,7 @@ app.command()(demo)
 app.command()(data)
 app.command()(fit)
 app.command()(simulate)
+app.add_typer(suite)
 
 
 def _print_version(wanted: bool) -> None:

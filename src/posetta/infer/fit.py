@@ -11,6 +11,7 @@ from posetta.errors import InputError, SettingError
 from posetta.infer.exact import LARGEST
 from posetta.infer.methods import METHODS, Settings, settings_of
 from posetta.infer.progress import progress_bar
+from posetta.infer.spread import run_spread
 from posetta.model.model import Model
 from posetta.posterior import Posterior
 from posetta.rng import seed_sequence
@@ -32,8 +33,10 @@ def fit(
     ``method`` is a name or a settings object (``Exact(draws=1000)``); "auto" follows
     `choose_method`. ``model`` says which density (default `Model()`). The same seed gives the same
     result, on any number of cores. ``progress=True`` shows a bar with the time left on standard
-    error. ``executor`` (anything with ``submit``) is for methods that run in processes; none does
-    so far. Ctrl-C ends a sampler early and gives back what was drawn, status "budget_reached".
+    error. ``executor`` (anything with ``submit``: a process pool, ``Client.get_executor()`` of
+    Dask) runs each chain of "hard" or "nuts" as a job of its own, with the same draws. Ctrl-C ends
+    a sampler early and gives back what was drawn, status "budget_reached"; with an executor it
+    ends the fit.
     """
     if not isinstance(traces, Traces):
         raise InputError(
@@ -46,12 +49,13 @@ def fit(
     if method == "auto":
         method = choose_method(traces)
     name, settings = settings_of(method)
-    if executor is not None:
-        raise SettingError(f"method {name!r} cannot use an executor: it runs in threads.")
     unused = _unused(model, name)
     run = import_module(METHODS[name].module).run
     posterior: Posterior
-    if METHODS[name].reports:
+    if executor is not None:
+        with progress_bar(name, shown=progress) as report:
+            posterior = run_spread(name, traces, model, settings, int(seed), report, executor)
+    elif METHODS[name].reports:
         with progress_bar(name, shown=progress) as report:
             posterior = run(traces, model, settings, int(seed), report)
     else:

@@ -45,8 +45,7 @@ def run(
     checkpoint the same call goes on from there, with the draws of an uninterrupted run.
     """
     _check(traces, model)
-    sweeps = settings.sweeps(traces.n_items, random_dim=model.dim == "random")
-    settings = replace(settings, **sweeps._asdict())
+    settings = _in_full(settings, traces, model)
     started = time.perf_counter()
     rows = rows_of(traces)
     chains = [ChainRun(traces, rows, model, settings, seed, c) for c in range(settings.chains)]
@@ -59,7 +58,7 @@ def run(
             chain.thaw(frozen)
     stop = Event()
     deadline = np.inf if settings.max_seconds is None else compiled + settings.max_seconds
-    total = chains[0].plan.warmup + settings.draws * chains[0].plan.thin
+    total = _total(chains[0], settings)
     frozen_chains = [chain.frozen() for chain in chains]
     if path is not None:
         checkpoint.save(path, identity, frozen_chains)  # what cannot be written is said now
@@ -102,6 +101,49 @@ def run(
     seconds = {"compile": compiled - started, "run": time.perf_counter() - compiled}
     stopped = interrupted or min(chain.done for chain in chains) < total
     return _posterior(traces, model, settings, seed, chains, stopped, seconds)
+
+
+def run_chain(
+    traces: Traces, model: Model, settings: HardMCMC, seed: int, number: int
+) -> dict[str, Any]:
+    """Run one chain alone to its end; return its frozen state, which holds its draws."""
+    _check(traces, model)
+    _compile(traces, model, settings)
+    chain = ChainRun(traces, rows_of(traces), model, settings, seed, number)
+    total, portion = _total(chain, settings), 1
+    began = now = time.perf_counter()
+    deadline = np.inf if settings.max_seconds is None else began + settings.max_seconds
+    while chain.done < total and now < deadline:
+        chain.sweep(min(portion, total - chain.done))
+        before, now = now, time.perf_counter()
+        if now - before < _PORTION_SECONDS:
+            portion *= 2
+    return {"frozen": chain.frozen(), "seconds": now - began}
+
+
+def put_together(
+    traces: Traces, model: Model, settings: HardMCMC, seed: int, ran: Sequence[dict[str, Any]]
+) -> Posterior:
+    """Return the posterior of chains that ran elsewhere, in the order of their numbers."""
+    settings = _in_full(settings, traces, model)
+    rows = rows_of(traces)
+    chains = [ChainRun(traces, rows, model, settings, seed, c) for c in range(len(ran))]
+    for chain, one in zip(chains, ran, strict=True):
+        chain.thaw(one["frozen"])
+    stopped = min(chain.done for chain in chains) < _total(chains[0], settings)
+    seconds = {"compile": 0.0, "run": max(one["seconds"] for one in ran)}
+    return _posterior(traces, model, settings, seed, chains, stopped, seconds)
+
+
+def _in_full(settings: HardMCMC, traces: Traces, model: Model) -> HardMCMC:
+    """Return the settings with the lengths that these data ask for, where none were given."""
+    sweeps = settings.sweeps(traces.n_items, random_dim=model.dim == "random")
+    return replace(settings, **sweeps._asdict())
+
+
+def _total(chain: ChainRun, settings: HardMCMC) -> int:
+    """Return the sweeps of a whole run."""
+    return int(chain.plan.warmup + settings.draws * chain.plan.thin)
 
 
 def _check(traces: Traces, model: Model) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -16,7 +17,7 @@ from posetta.infer import compiled_callbacks as callbacks
 from posetta.infer.methods import RelaxedNUTS
 from posetta.infer.progress import Report
 from posetta.infer.relaxed_draws import draws_of, posterior_of
-from posetta.infer.start import starting_points
+from posetta.infer.start import starting_point, starting_points
 from posetta.model.model import Model
 from posetta.model.target import Target
 from posetta.posterior import Posterior
@@ -135,19 +136,68 @@ def run(
     except KeyboardInterrupt:
         interrupted = True
     stopped = interrupted or not _all_finish(chains)
-    drawn = _stacked([chain.collect() for chain in chains], settings.thin)
+    drawn = [chain.collect() for chain in chains]
+    seconds = {"compile": callbacks.COMPILE_SECONDS, "start": started - began}
+    gradients = sum(chain.n_gradients for chain in chains)
+    return _posterior(target, settings, seed, drawn, gradients, stopped, seconds, started)
+
+
+def run_chain(
+    traces: Traces, model: Model, settings: RelaxedNUTS, seed: int, number: int
+) -> dict[str, Any]:
+    """Run one chain alone to its end, from its own starting point; return what it drew."""
+    model.fixed_dim("nuts")
+    began = time.perf_counter()
+    target = Target(model, traces)
+    start = starting_point(target, settings.starts[number % len(settings.starts)], seed, number)
+    started = time.perf_counter()
+    deadline = np.inf if settings.max_seconds is None else started + settings.max_seconds
+    chain = Chain(target, settings, start, seed, number)
+    while not _all_finish([chain]) and time.perf_counter() < deadline:
+        pass
+    stopped = not _all_finish([chain])
+    return {
+        "drawn": chain.collect(),
+        "gradients": chain.n_gradients,
+        "stopped": stopped,
+        "start_seconds": started - began,
+        "run_seconds": time.perf_counter() - started,
+    }
+
+
+def put_together(
+    traces: Traces, model: Model, settings: RelaxedNUTS, seed: int, ran: Sequence[dict[str, Any]]
+) -> Posterior:
+    """Return the posterior of chains that ran elsewhere, in the order of their numbers."""
+    drawn = [one["drawn"] for one in ran]
+    gradients = sum(one["gradients"] for one in ran)
+    stopped = any(one["stopped"] for one in ran)
+    seconds = {"compile": callbacks.COMPILE_SECONDS}
+    seconds["start"] = max(one["start_seconds"] for one in ran)
+    # As if the longest chain had started here and just ended.
+    started = time.perf_counter() - max(one["run_seconds"] for one in ran)
+    target = Target(model, traces)
+    return _posterior(target, settings, seed, drawn, gradients, stopped, seconds, started)
+
+
+def _posterior(
+    target: Target,
+    settings: RelaxedNUTS,
+    seed: int,
+    chains: list[dict[str, NDArray[Any]]],
+    gradients: int,
+    stopped: bool,
+    seconds: dict[str, float],
+    started: float,
+) -> Posterior:
+    drawn = _stacked(chains, settings.thin)
     draws = draws_of(target, drawn["point"])
     quantities = {"log_density": drawn["logp"]}
     quantities |= {name: draws.scalars[name] for name in target.inferred}
     diagnostics = chain_diagnostics(quantities, draws.closure_bits, draws.latent)
     diagnostics |= _sampler_diagnostics(drawn)
-    diagnostics["gradients"] = sum(chain.n_gradients for chain in chains)
+    diagnostics["gradients"] = gradients
     status, warnings_ = _status(diagnostics, stopped)
-    seconds = {
-        "compile": callbacks.COMPILE_SECONDS,
-        "start": started - began,
-        "run": time.perf_counter() - started,
-    }
     return posterior_of(
         target,
         draws,
@@ -157,7 +207,7 @@ def run(
         status=status,
         warnings=warnings_,
         diagnostics=diagnostics,
-        seconds=seconds,
+        seconds={**seconds, "run": time.perf_counter() - started},
     )
 
 

@@ -45,16 +45,17 @@ def starting_points(
     by default 40 for each item. Where no hard chain can run (one column, and traces that contradict
     each other), "hard" falls back to "traces"; without traces every point is from the prior.
     """
+    point = partial(starting_point, target, seed=seed, hard_sweeps=hard_sweeps)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # hard chains release the interpreter lock
+        return np.stack(list(pool.map(lambda k: point(kinds[k], k=k), range(len(kinds)))))
+
+
+def starting_point(
+    target: Target, kind: StartKind, seed: int, k: int, *, hard_sweeps: int | None = None
+) -> NDArray[np.float64]:
+    """Return point number ``k`` alone, as `starting_points` gives it."""
     if hard_sweeps is None:
         hard_sweeps = _HARD_SWEEPS_AN_ITEM * target.traces.n_items
-    point = partial(_point, target, seed, hard_sweeps)
-    with ThreadPoolExecutor(os.cpu_count()) as pool:  # hard chains release the interpreter lock
-        return np.stack(list(pool.map(point, range(len(kinds)), kinds)))
-
-
-def _point(
-    target: Target, seed: int, hard_sweeps: int, k: int, kind: StartKind
-) -> NDArray[np.float64]:
     generator = child(seed, "start", k)
     if len(target.traces) == 0:
         return prior_point(target, generator)

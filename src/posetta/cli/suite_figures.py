@@ -1,0 +1,166 @@
+"""The figures of a study: its spec says which, `posetta.plots` draws them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from posetta.errors import InputError, choice
+
+if TYPE_CHECKING:
+    from posetta.order import Poset
+    from posetta.posterior import Posterior
+    from posetta.suite import Store
+
+    Found = dict[str, Posterior | Poset]
+
+# Columns of the tidy table under the names by which `posetta.plots` knows how to show them.
+_SHOWN_AS = {
+    "f1_50": "f1",
+    "f1_33": "f1",
+    "precision_50": "precision",
+    "recall_50": "recall",
+    "mae_reference": "mae",
+    "trace_nll_hard": "nll",
+}
+
+
+def draw_figures(folder: str, out: str | None = None, *, kind: str = "svg") -> list[Path]:
+    """Draw every figure of a study that its finished jobs allow; return the files.
+
+    A figure that lacks finished jobs is left out, and said so on standard error.
+    """
+    import sys
+
+    from posetta.suite import Store, tidy_rows
+
+    store = Store(folder)
+    head = store.head
+    rows = [row for row in tidy_rows(store) if row["outcome"] == "done"]
+    target = Path(out or Path(folder) / "figures")
+    plots: Any = import_module("posetta.plots")
+    written = []
+    for figure in head["spec"]["figures"]:
+        draw = _DRAW[choice(figure["draw"], _DRAW, "draw")]
+        chosen = [row for row in rows if _matches(row, figure.get("where", {}))]
+        try:
+            drawn = draw(plots, store, head["spec"], figure, chosen)
+        except InputError as error:
+            print(f"posetta: {figure['name']} is not drawn: {error}", file=sys.stderr)
+            continue
+        target.mkdir(parents=True, exist_ok=True)
+        written.append(plots.save_figure(drawn, target / f"{figure['name']}.{kind}"))
+    return written
+
+
+def _matches(row: Mapping[str, Any], where: Mapping[str, Any]) -> bool:
+    return all(row.get(k) in (v if isinstance(v, list) else [v]) for k, v in where.items())
+
+
+def _renamed(rows: Sequence[Mapping[str, Any]], metrics: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the rows with the metrics under the names that plots know, all of them present."""
+    shown = {_SHOWN_AS.get(name, name): name for name in metrics}
+    return [{**row, **{new: row.get(old) for new, old in shown.items()}} for row in rows]
+
+
+def _of_table(function: str, place: str) -> Callable[..., Any]:
+    """Return a drawer of the tidy table: ``function`` of plots, with its ``place`` argument."""
+
+    def draw(
+        plots: Any, _store: Store, _spec: Any, figure: Mapping[str, Any], rows: Sequence[Any]
+    ) -> Any:
+        metrics = [_SHOWN_AS.get(name, name) for name in figure["metrics"]]
+        table = _renamed(rows, figure["metrics"])
+        return getattr(plots, function)(table, **{place: figure["x"]}, metrics=metrics)
+
+    return draw
+
+
+def _closure(
+    plots: Any, store: Store, _spec: Any, figure: Mapping[str, Any], rows: Sequence[Any]
+) -> Any:
+    """Recovered, spurious and missed precedences on the truth's positions."""
+    from posetta.order import read_order
+
+    if not rows:
+        raise InputError("no job of it is finished.")
+    truth = read_order(store.path(rows[0]["job"]) / "order.json")
+    found = _found(store, rows)
+    return plots.hasse_panels(
+        {"truth": truth, **found},
+        threshold=figure.get("threshold", 0.5),
+        truth=truth,
+        relation=figure.get("relation", "closure"),
+    )
+
+
+def _hasse(
+    plots: Any, store: Store, _spec: Any, figure: Mapping[str, Any], rows: Sequence[Any]
+) -> Any:
+    found = _found(store, rows)
+    return plots.hasse_panels(found, threshold=figure.get("threshold", 0.5))
+
+
+def _maps(plots: Any, store: Store, _spec: Any, _figure: Any, rows: Sequence[Any]) -> Any:
+    return plots.precedence_maps(_found(store, rows))
+
+
+def _agreement(plots: Any, store: Store, spec: Any, figure: Any, rows: Sequence[Any]) -> Any:
+    found = _found(store, rows)
+    reference = spec["reference"]
+    if reference not in found:
+        raise InputError(f"the reference {reference!r} is not finished.")
+    others = {label: result for label, result in found.items() if label != reference}
+    threshold = figure.get("threshold", 0.5)
+    return plots.agreement((reference, found[reference]), others, threshold=threshold)
+
+
+def _densities(
+    plots: Any, store: Store, _spec: Any, figure: Mapping[str, Any], rows: Sequence[Any]
+) -> Any:
+    """Densities of the scalars, a row of panels for each value of the column ``by``."""
+    by = figure.get("by")
+    cases: dict[str, list[Any]] = {}
+    for row in rows:
+        cases.setdefault(str(row[by]) if by else "", []).append(row)
+    return plots.scalar_densities({case: _found(store, some) for case, some in cases.items()})
+
+
+def _convergence(plots: Any, store: Store, _spec: Any, _figure: Any, rows: Sequence[Any]) -> Any:
+    return plots.convergence(_found(store, rows))
+
+
+def _found(store: Store, rows: Sequence[Mapping[str, Any]]) -> Found:
+    """Return the results of the rows by method: posteriors, points left out.
+
+    Without the draws (keep = "summary") there is no posterior to load: such a study can only draw
+    its table.
+    """
+    from posetta.posterior.io import load
+
+    found: Found = {}
+    for row in rows:
+        if row.get("is_point"):
+            continue
+        label = str(row["method"])
+        if label in found:
+            raise InputError(f"more than one job of {label!r} is meant: narrow its where.")
+        found[label] = load(store.path(row["job"]))
+    if not found:
+        raise InputError("no job of it is finished.")
+    return found
+
+
+_DRAW: dict[str, Callable[..., Any]] = {
+    "scaling": _of_table("scaling", "x"),
+    "ablation": _of_table("ablation", "x"),
+    "regimes": _of_table("regimes", "regime"),
+    "closure": _closure,
+    "hasse": _hasse,
+    "maps": _maps,
+    "agreement": _agreement,
+    "densities": _densities,
+    "convergence": _convergence,
+}

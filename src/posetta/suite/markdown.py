@@ -1,0 +1,176 @@
+"""Tables of a study in Markdown, with the paper's figures in brackets beside ours."""
+
+from __future__ import annotations
+
+import csv
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from posetta.errors import SettingError
+from posetta.suite.store import Store
+from posetta.suite.table import Row, tidy_rows
+
+_PAPER = Path(__file__).parent / "paper"
+_HEADINGS = {
+    "mae_reference": "MAE to {reference}",
+    "mae_truth": "MAE to truth",
+    "f1_50": "F1 at 1/2",
+    "f1_33": "F1 at 1/3",
+    "precision_50": "precision",
+    "recall_50": "recall",
+    "precision_33": "precision at 1/3",
+    "recall_33": "recall at 1/3",
+    "n_recovered_33": "recovered",
+    "n_spurious_33": "spurious",
+    "n_missed_33": "missed",
+    "f1_observed": "F1, observed items",
+    "trace_nll": "Trace NLL",
+    "step_nll": "Step NLL",
+    "trace_nll_hard": "Trace NLL, hard",
+    "step_nll_hard": "Step NLL, hard",
+    "waic": "WAIC",
+    "p_waic": "p_WAIC",
+    "elpd_waic": "elpd",
+    "ip_cov": "IP-Cov",
+    "n_train": "train",
+    "n_test": "test",
+    "brier": "Brier",
+    "ece": "ECE",
+    "r_hat_max": "R-hat",
+    "ess_min": "least ESS",
+    "peak_mb": "peak MB",
+    "cpu_seconds": "processor seconds",
+}
+_OTHERWISE = "–"
+# Facts of a data set: every method that ran on it repeats them, so they count once.
+_OF_THE_DATA = frozenset({"n_items", "n_train", "n_test", "n_relations", "ip_cov", "mean_length"})
+
+
+def markdown_tables(store: Store) -> str:
+    """Return every table that the study's spec asks for, one after another.
+
+    Each cell is the mean over the jobs that its row stands for, ± the standard error of that mean;
+    the paper's figure follows in [brackets] where it has one. A mean that is infinite says in how
+    many jobs, and the mean of the rest.
+    """
+    head = store.head
+    spec, rows = head["spec"], tidy_rows(store)
+    parts = [f"# {spec['title']}", _state(head, rows)]
+    for table in spec["tables"]:
+        parts.append(_table(table, rows, head["plan"], spec["reference"]))
+    failures = [row for row in rows if row["outcome"] == "failed"]
+    if failures:
+        lines = [f"- {row['job']}: {row['error']}" for row in failures]
+        parts.append("Failed jobs:\n\n" + "\n".join(lines))
+    return "\n\n".join(parts) + "\n"
+
+
+def paper_table(name: str) -> tuple[list[Row], Mapping[str, str]]:
+    """Return a table of the paper as rows with our column names, and its label and note."""
+    index = tomllib.loads((_PAPER / "index.toml").read_text(encoding="utf-8"))
+    if name not in index:
+        listed = ", ".join(repr(known) for known in index)
+        raise SettingError(f"paper={name!r} is unknown. Choose one of: {listed}.")
+    with (_PAPER / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        rows = [{k: _parsed(v) for k, v in row.items()} for row in csv.DictReader(file)]
+    return rows, index[name]
+
+
+def _parsed(text: str) -> Any:
+    if text == "":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _state(head: Mapping[str, Any], rows: Sequence[Row]) -> str:
+    done = sum(row["outcome"] == "done" for row in rows)
+    seconds = sum(row["wall_seconds"] for row in rows)
+    return (
+        f"Study `{head['spec']['study']}`, profile `{head['spec']['profile']}`: {done} of "
+        f"{len(head['plan'])} jobs done, {seconds / 60:.1f} minutes of work."
+    )
+
+
+def _table(
+    table: Mapping[str, Any], rows: Sequence[Row], plan: Sequence[Mapping[str, Any]], reference: str
+) -> str:
+    keys, columns = list(table["rows"]), list(table["columns"])
+    where = table.get("where", {})
+    chosen = [row for row in rows if _matches(row, where)]
+    planned = [e["columns"] for e in plan if _matches(e["columns"], where)]
+    papers, about = paper_table(table["paper"]) if "paper" in table else ([], {})
+    groups = list(dict.fromkeys(tuple(entry.get(k) for k in keys) for entry in planned))
+    headings = [*keys, "jobs"]
+    headings += [_HEADINGS.get(c, c.replace("_", " ")).format(reference=reference) for c in columns]
+    lines = [f"## {table['title']}", "", _line(headings)]
+    lines.append(_line(["---"] * len(headings)))
+    for group in groups:
+        place = dict(zip(keys, group, strict=True))
+        here = [row for row in chosen if _same(row, place) and row["outcome"] == "done"]
+        n_planned = sum(_same(entry, place) for entry in planned)
+        paper = next((row for row in papers if _same_paper(row, place)), {})
+        cells = [_OTHERWISE if value is None else str(value) for value in group]
+        cells.append(f"{len(here)}/{n_planned}")
+        cells += [_cell(here, column, paper.get(column)) for column in columns]
+        lines.append(_line(cells))
+    if about:
+        lines += ["", f"In brackets: the paper's figures ({about['label']}). {about['note']}"]
+    return "\n".join(lines)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _matches(row: Mapping[str, Any], where: Mapping[str, Any]) -> bool:
+    return all(row.get(k) in (v if isinstance(v, list) else [v]) for k, v in where.items())
+
+
+def _same(row: Mapping[str, Any], place: Mapping[str, Any]) -> bool:
+    return all(row.get(name) == value for name, value in place.items())
+
+
+def _same_paper(row: Mapping[str, Any], place: Mapping[str, Any]) -> bool:
+    """Return whether a line of the paper stands for the place, as far as it says where it is."""
+    return all(row[name] == value for name, value in place.items() if name in row) and any(
+        name in row for name in place
+    )
+
+
+def _cell(rows: Sequence[Row], column: str, paper: float | None) -> str:
+    """Return mean ± standard error, and the paper's figure in brackets."""
+    if column in _OF_THE_DATA:
+        rows = list({row["data"]: row for row in rows}.values())
+    pairs = [(row[column], row) for row in rows if row.get(column) is not None]
+    beside = "" if paper is None else f" [{figure(paper)}]"
+    if not pairs:
+        return _OTHERWISE + beside
+    if isinstance(pairs[0][0], str):
+        return ", ".join(sorted({str(value) for value, _ in pairs})) + beside
+    values = np.array([value for value, _ in pairs], dtype=np.float64)
+    infinite = np.isinf(values)
+    if infinite.any():
+        rest = [row.get(f"{column}_finite", v) if np.isinf(v) else v for v, row in pairs]
+        known = [value for value in rest if value is not None and np.isfinite(value)]
+        mean = f"; {figure(float(np.mean(known)))} without" if known else ""
+        return f"∞ in {infinite.sum()} of {len(values)}{mean}" + beside
+    text = figure(float(values.mean()))
+    if len(values) > 1:
+        text += f" ± {figure(float(values.std(ddof=1) / np.sqrt(len(values))))}"
+    return text + beside
+
+
+def figure(value: float) -> str:
+    """Return a number as tables print it: three decimals below 10, fewer above."""
+    if value == int(value) and abs(value) >= 10:
+        return f"{value:,.0f}"
+    size = abs(value)
+    decimals = 3 if size < 10 else 2 if size < 100 else 1 if size < 1000 else 0
+    return f"{value:,.{decimals}f}"

@@ -1,0 +1,112 @@
+"""A study as it is written down: one TOML file, read and checked into a `Study`."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from posetta.errors import InputError, SettingError, choice
+
+Table = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """Data sets, methods and what is asked of them; one profile, everything merged."""
+
+    study: str
+    title: str
+    kind: str
+    """Kind of data set, see `posetta.suite.data_sets`."""
+    profile: str = "full"
+    data: Table = field(default_factory=dict)
+    """Parameters that all data sets share."""
+    axes: Table = field(default_factory=dict)
+    """Parameters of the data sets that vary, each a list; ``axes.model`` does so for the model."""
+    cases: Mapping[str, Table] = field(default_factory=dict)
+    """Named changes of the data parameters, one more axis."""
+    variants: Mapping[str, Table] = field(default_factory=dict)
+    """Named changes of the model, one more axis."""
+    model: Table = field(default_factory=dict)
+    methods: Mapping[str, Table] = field(default_factory=dict)
+    """Settings by label; a label is the method's name unless its table says ``method = ...``."""
+    reference: str | None = None
+    """Label that pair probabilities are compared with, on the same data set."""
+    thresholds: tuple[float, ...] = (0.5, 1 / 3)
+    keep: Literal["summary", "draws"] = "summary"
+    keep_draws_where: Table | None = None
+    """Jobs whose draws are kept all the same: values of their columns."""
+    timing: bool = False
+    """Whether seconds are a result: jobs then run one at a time."""
+    tables: tuple[Table, ...] = ()
+    figures: tuple[Table, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.methods:
+            raise SettingError(f"study {self.study!r} names no methods.")
+        choice(self.keep, ("summary", "draws"), "keep")
+        object.__setattr__(self, "thresholds", tuple(float(t) for t in self.thresholds))
+        if not all(0.0 <= t < 1.0 for t in self.thresholds):
+            raise SettingError(f"thresholds={list(self.thresholds)} must lie in [0, 1).")
+        if self.reference is not None and self.reference not in self.methods:
+            raise SettingError(f"reference={self.reference!r} is not among the methods.")
+        for name, values in {**self.axes, **self.axes.get("model", {})}.items():
+            if name != "model" and not (isinstance(values, list) and values):
+                raise SettingError(f"axes.{name}={values!r} must be a list of one value or more.")
+
+    @classmethod
+    def of(cls, content: Table, profile: str = "full") -> Self:
+        """Return the study that a parsed file describes under a profile."""
+        content = dict(content)
+        profiles = content.pop("profiles", {})
+        if profile not in profiles and profile != "full":
+            named = ", ".join(repr(name) for name in sorted({"full", *profiles}))
+            raise SettingError(f"profile={profile!r} is unknown. Choose one of: {named}.")
+        merged = _merged(content, profiles.get(profile, {}))
+        # "nuts = false" in a profile leaves a method (a case, a variant) out.
+        for table in ("methods", "cases", "variants"):
+            kept = {k: v for k, v in merged.get(table, {}).items() if v is not False}
+            for label, value in kept.items():
+                if not isinstance(value, Mapping):
+                    raise SettingError(f"{table}.{label}={value!r} must be a table, or false.")
+            merged[table] = kept
+        for name in ("tables", "figures", "thresholds"):
+            if name in merged:
+                merged[name] = tuple(merged[name])
+        known = set(cls.__dataclass_fields__) - {"profile"}
+        for name in merged:
+            if name not in known:
+                listed = ", ".join(sorted(known))
+                raise SettingError(f"{name!r} is no part of a study. Its parts are: {listed}.")
+        for name in ("study", "title", "kind"):
+            if not isinstance(merged.get(name), str):
+                raise SettingError(f"a study needs {name} = a text.")
+        return cls(profile=profile, **merged)
+
+
+def read_study(path: str | os.PathLike[str], profile: str = "full") -> Study:
+    """Read a study from a TOML file; what is wrong is said with the file's name."""
+    source = Path(path)
+    try:
+        content = tomllib.loads(source.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{source}: cannot be read: {error.strerror or error}.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{source}: is not TOML: {error}.") from None
+    try:
+        return Study.of(content, profile)
+    except SettingError as error:
+        raise SettingError(f"{source}: {error}") from None
+
+
+def _merged(base: Table, over: Table) -> dict[str, Any]:
+    """Return ``base`` with the values of ``over``; tables are merged, lists replaced."""
+    merged = dict(base)
+    for name, value in over.items():
+        both_tables = isinstance(value, Mapping) and isinstance(merged.get(name), Mapping)
+        merged[name] = _merged(merged[name], value) if both_tables else value
+    return merged

@@ -1,0 +1,125 @@
+"""The tidy table of a study: one row for each job, columns of the grid, then of the measures."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posetta.atomic import atomic_text
+from posetta.errors import MissingExtra
+from posetta.suite.store import TABLE_FILE, Store
+
+Row = dict[str, Any]
+
+# First after the columns of the grid; the rest follows as it comes.
+_FIRST = ("outcome", "status", "n_items", "n_train", "n_test", "ip_cov")
+
+
+def tidy_rows(store: Store) -> list[Row]:
+    """Return a row for every job of the plan that ended, in the order of the plan.
+
+    Infinite values are floats. ``mae_reference`` and ``pearson_reference`` compare the pair
+    probabilities with those of the study's reference method on the same data set and variant.
+    """
+    head = store.head
+    latest = store.latest()
+    reference = head["spec"]["reference"]
+    planned = [(entry, latest[entry["hash"]]) for entry in head["plan"] if entry["hash"] in latest]
+    rows = []
+    references = {
+        (entry["data"], variant): record["folder"]
+        for entry, record in planned
+        if entry["columns"]["method"] == reference and record["outcome"] == "done"
+        for variant in (entry["columns"].get("variant"), *entry["also"])
+    }
+    matrix = cache(_precedence)
+    for entry, record in planned:
+        row = _row(entry, record)
+        place = references.get((entry["data"], entry["columns"].get("variant")))
+        if place is not None and record["outcome"] == "done":
+            row |= _agreement(matrix(record["folder"]), matrix(place))
+        rows.append(row)
+    return rows
+
+
+def _row(entry: Mapping[str, Any], record: Mapping[str, Any]) -> Row:
+    measured = {k: _number(v) for k, v in record.get("row", {}).items() if k != "notes"}
+    about = {k: v for k, v in record.get("data", {}).items() if k != "hash"}
+    row: Row = {**entry["columns"], "outcome": record["outcome"]}
+    row |= {**about, **measured}
+    first = {name: row[name] for name in _FIRST if name in row}
+    rest = {name: value for name, value in row.items() if name not in first}
+    grid = {name: rest.pop(name) for name in entry["columns"]}
+    return {
+        **grid,
+        **first,
+        **rest,
+        "wall_seconds": record["wall_seconds"],
+        "cores": record.get("cores"),
+        "alone": record.get("alone"),
+        "error": record.get("error"),
+        "notes": " ".join(record.get("row", {}).get("notes", ())) or None,
+        "job": record["folder"].name,
+        "data": entry["data"],
+    }
+
+
+def _number(value: Any) -> Any:
+    return float(value) if value in ("inf", "-inf") else value
+
+
+def _precedence(folder: Path) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+    result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    return tuple(result["items"]), np.asarray(result["precedence"], dtype=np.float64)
+
+
+def _agreement(
+    own: tuple[tuple[str, ...], NDArray[np.float64]],
+    other: tuple[tuple[str, ...], NDArray[np.float64]],
+) -> Row:
+    """Return mean absolute difference and correlation of two sets of pair probabilities."""
+    if set(own[0]) != set(other[0]) or len(own[0]) < 2:
+        return {}
+    place = [other[0].index(item) for item in own[0]]
+    off_diagonal = ~np.eye(len(place), dtype=bool)
+    p, q = own[1][off_diagonal], other[1][np.ix_(place, place)][off_diagonal]
+    row: Row = {"mae_reference": float(np.abs(p - q).mean())}
+    if np.ptp(p) > 0.0 and np.ptp(q) > 0.0:
+        row["pearson_reference"] = float(np.corrcoef(p, q)[0, 1])
+    return row
+
+
+def columns_of(rows: Iterable[Row]) -> list[str]:
+    """Return the names of all columns, in the order in which they appear."""
+    return list(dict.fromkeys(name for row in rows for name in row))
+
+
+def write_table(store: Store, path: str | os.PathLike[str] | None = None) -> Path:
+    """Write the tidy table, by default ``table.csv`` in the study's folder; .parquet also works."""
+    target = store.folder / TABLE_FILE if path is None else Path(path)
+    rows = tidy_rows(store)
+    names = columns_of(rows)
+    if target.suffix == ".parquet":
+        _write_parquet(rows, names, target)
+        return target
+    with atomic_text(target) as file:
+        writer = csv.DictWriter(file, names, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    return target
+
+
+def _write_parquet(rows: list[Row], names: list[str], target: Path) -> None:
+    try:
+        import pandas
+    except ModuleNotFoundError:
+        raise MissingExtra("a Parquet table", "dask") from None
+    pandas.DataFrame(rows, columns=names).to_parquet(target, index=False)

@@ -1,0 +1,147 @@
+"""Tables in Markdown and the tidy table on disk."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.suite.studies import tiny
+
+from posetta import SettingError
+from posetta.cli import main
+from posetta.suite import Store, markdown_tables, read_study, run_study, tidy_rows, write_table
+from posetta.suite.markdown import _cell, figure, paper_table
+
+EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
+GRID = {
+    "title": "Grid", "rows": ["n", "rho", "method"], "columns": ["f1_50", "trace_nll", "seconds"],
+    "paper": "full_grid",
+}  # fmt: skip
+
+
+def test_the_papers_figures_stand_beside_ours(tmp_path: Path):
+    study = tiny(
+        axes={"n": [5, 6], "rho": [0.5], "seed": [7, 11]},
+        methods={"hard": {"method": "maximal"}, "majority": {}},
+        tables=[GRID],
+    )
+    run_study(study, tmp_path, where={"seed": "7"})
+    text = markdown_tables(Store(tmp_path))
+    lines = [line for line in text.splitlines() if line.startswith("| ")]
+    assert lines[0] == "| n | rho | method | jobs | F1 at 1/2 | Trace NLL | seconds |"
+    hard = lines[2].split(" | ")
+    assert hard[:4] == ["| 5", "0.5", "hard", "1/2"]
+    assert hard[4] == "1.000 [1.000]"
+    assert "[3.338]" in hard[5]
+    assert "[87.58]" in hard[6]
+    assert "[" not in lines[4]  # the paper has no n = 6
+    assert "tab:full-synthetic-grid-unified" in text
+    assert "4 of 8 jobs done" in text
+
+
+@pytest.mark.parametrize(
+    ("rows", "paper", "cell"),
+    [
+        ([], None, "–"),
+        ([], 0.5, "– [0.500]"),
+        ([{"x": 1.0}, {"x": 3.0}], 4.0, "2.000 ± 1.000 [4.000]"),
+        ([{"x": float("inf"), "x_finite": 2.0}, {"x": 4.0}], None, "∞ in 1 of 2; 3.000 without"),
+        ([{"x": "ok"}, {"x": "unmixed"}, {"x": "ok"}], None, "ok, unmixed"),
+        ([{"x": None}, {"x": 5.0}], None, "5.000"),
+    ],
+)
+def test_cells(rows, paper, cell):
+    assert _cell(rows, "x", paper) == cell
+
+
+def test_figures_are_short():
+    assert [figure(v) for v in (0.12345, 12.345, 123.45, 53353.65, 3484.0)] == [
+        "0.123", "12.35", "123.5", "53,354", "3,484",
+    ]  # fmt: skip
+
+
+def test_the_papers_tables_are_whole():
+    grid, _ = paper_table("full_grid")
+    assert len(grid) == 40
+    assert {(row["n"], row["rho"]) for row in grid} == {
+        (n, rho) for n in (5, 10, 20, 30, 50) for rho in (0.5, 0.9)
+    }
+    cases, _ = paper_table("cloud_cases")
+    means = {}
+    for method in ("hard", "nuts", "fullrank", "flow"):
+        ours = [row["step_nll"] for row in cases if row["method"] == method]
+        assert len(ours) == 12
+        means[method] = round(sum(ours) / 12, 3)
+    # The mean that the paper prints under its own table.
+    assert means == {"hard": 0.701, "nuts": 0.491, "fullrank": 0.513, "flow": 0.544}
+    with pytest.raises(SettingError, match="'full_grid'"):
+        paper_table("table 7")
+
+
+def test_the_tidy_table(tmp_path: Path):
+    study = tiny(methods={"maximal": {}, "majority": {}, "nosuch": {}})
+    run_study(study, tmp_path / "out")
+    rows = list(csv.DictReader((tmp_path / "out" / "table.csv").open()))
+    assert len(rows) == 6
+    assert list(rows[0])[:5] == ["n", "seed", "method", "outcome", "status"]
+    assert rows[0]["f1_50"] == "1.0"
+    assert rows[1]["step_nll"] == "inf"
+    assert rows[2]["outcome"] == "failed"
+    pandas = pytest.importorskip("pandas")
+    path = write_table(Store(tmp_path / "out"), tmp_path / "t.parquet")
+    assert len(pandas.read_parquet(path)) == 6
+
+
+def test_the_verbs(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    spec = tmp_path / "s.toml"
+    spec.write_text(
+        'study = "s"\ntitle = "T"\nkind = "simulated"\naxes = {n = [4], seed = [7]}\n'
+        "[methods.maximal]\n[methods.nosuch]\n"
+        '[[tables]]\ntitle = "F1"\nrows = ["method"]\ncolumns = ["f1_50"]\n'
+    )
+    out = str(tmp_path / "out")
+    assert main(["suite", "run", str(spec), "--dry-run"]) == 0
+    assert "maximal (n 4, seed 7)" in capsys.readouterr().out
+    assert main(["suite", "run", str(spec)]) == 2
+    assert "--out is missing" in capsys.readouterr().err
+    assert main(["suite", "run", str(spec), "--out", out, "--where", "maximal"]) == 2
+    assert main(["suite", "run", str(spec), "--out", out, "--json", "--quiet"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["n_jobs"], told["n_failed"]) == (2, 1)
+    assert main(["suite", "run", str(spec), "--out", out, "--strict"]) == 3
+    capsys.readouterr()
+    assert main(["suite", "table", out]) == 0
+    printed = capsys.readouterr().out
+    assert "| maximal | 1/1 | 1.000 |" in printed
+    assert "'nosuch' is unknown" in printed
+    assert main(["suite", "table", out, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["f1_50"] == 1.0
+
+
+def test_a_quick_study_from_file_to_tables(tmp_path: Path):
+    study = read_study(EXPERIMENTS / "regimes.toml", "quick")
+    assert {"hard", "maximal"} <= study.methods.keys()
+    small = replace(
+        study,
+        axes={"n": [8], "seed": [1]},
+        cases={name: study.cases[name] for name in ("half the items", "5 % noise")},
+        methods={name: study.methods[name] for name in ("hard", "maximal")},
+        reference="hard",
+    )
+    assert run_study(small, tmp_path).n_failed == 0
+    rows = {(row["case"], row["method"]): row for row in tidy_rows(Store(tmp_path))}
+    assert len(rows) == 4
+    noisy = rows["5 % noise", "hard"]
+    assert 0.0 < noisy["noise_mean"] < 0.5  # inferred where there is noise, and only there
+    assert rows["half the items", "hard"]["noise_mean"] == 0.0
+    assert noisy["mae_reference"] == 0.0
+    assert rows["5 % noise", "maximal"]["mae_reference"] > 0.0
+    for row in rows.values():
+        assert 0.0 <= row["brier"] <= 1.0
+        assert 0.0 <= row["f1_50"] <= 1.0
+    assert noisy["r_hat_max"] > 0.9
+    assert noisy["waic"] > 0.0
+    assert "| 8 | half the items | hard | 1/1 |" in markdown_tables(Store(tmp_path))
