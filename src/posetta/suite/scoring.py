@@ -36,10 +36,7 @@ def score_in_shards(
         scored = [future.result() for future in futures]
     if not scored:
         return predictive(posterior, traces, likelihood)
-    return Predictive(
-        np.concatenate([part.trace for part in scored]),
-        np.concatenate([part.step for part in scored]),
-    )
+    return Predictive(*(np.concatenate(fields) for fields in zip(*scored, strict=True)))
 
 
 def _parts(traces: Traces, shards: int) -> list[Traces]:
