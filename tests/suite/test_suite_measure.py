@@ -7,7 +7,7 @@ import pytest
 
 from posetta import Exact, Poset, evaluate, fit, simulate
 from posetta.suite.data_sets import DataSet
-from posetta.suite.measure import calibration, measure
+from posetta.suite.measure import calibrated, measure
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_calibration_against_loops(small):
         len(pts) / pairs * abs(np.mean([p for p, _ in pts]) - np.mean([t for _, t in pts]))
         for pts in bins.values()
     )
-    row = calibration(posterior, sim.order)
+    row = calibrated(posterior, sim.order)
     assert row["brier"] == pytest.approx(brier / pairs)
     assert row["ece"] == pytest.approx(ece)
 

@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from posetta.data import Traces
 from posetta.errors import InputError
-from posetta.evaluate import closure_mae, closure_scores, step_nll, trace_nll, waic
+from posetta.evaluate import calibration, closure_mae, closure_scores, step_nll, trace_nll, waic
 from posetta.evaluate.predictive import NegativeLogLikelihood
 from posetta.order import Poset
 from posetta.posterior import Posterior
 from posetta.suite.data_sets import DataSet
 
-_CALIBRATION_BINS = 10
 # As they stand in `Posterior.diagnostics`.
 _DIAGNOSTICS = (
     "r_hat_max",
@@ -50,7 +46,7 @@ def measure(posterior: Posterior, data: DataSet, thresholds: Sequence[float]) ->
     if truth is not None:
         add(lambda: structure(posterior, truth, thresholds))
         add(lambda: observed_structure(posterior, truth, thresholds[0]))
-        add(lambda: calibration(posterior, truth))
+        add(lambda: calibrated(posterior, truth))
     if test is not None:
         add(lambda: prediction(posterior, test, "own"))
         add(lambda: prediction(posterior, test, "hard"))
@@ -87,29 +83,18 @@ def observed_structure(posterior: Posterior, truth: Poset, threshold: float) -> 
     return {"f1_observed": scores.f1, "n_unseen": len(posterior.items) - len(seen)}
 
 
-def calibration(posterior: Posterior, truth: Poset) -> dict[str, float]:
+def calibrated(posterior: Posterior, truth: Poset) -> dict[str, float]:
     """Brier score and expected calibration error of the pair probabilities.
 
-    Brier is the mean of (P_ij - C_ij)^2 over ordered pairs i != j; for a single order that is its
-    share of wrong pairs. The calibration error, which only probabilities have, is the mean over
-    pairs of |mean P - share of true pairs| in ten bins of equal width.
+    The Brier score of a single order, all of whose pairs are 0 or 1, is its share of wrong pairs;
+    it has no calibration error.
     """
-    probability, outcome = pairs(posterior, truth)
-    if not len(probability):
+    if len(posterior.items) < 2:
         return {}
-    row = {"brier": float(np.mean((probability - outcome) ** 2))}
-    if not posterior.is_point:
-        place = np.minimum((probability * _CALIBRATION_BINS).astype(int), _CALIBRATION_BINS - 1)
-        gap = np.bincount(place, weights=probability - outcome, minlength=_CALIBRATION_BINS)
-        row["ece"] = float(np.abs(gap).sum() / len(probability))
-    return row
-
-
-def pairs(posterior: Posterior, truth: Poset) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return P_ij and whether i precedes j in truth, over the ordered pairs i != j."""
-    off_diagonal = ~np.eye(len(posterior.items), dtype=bool)
-    closure = truth.reindex(posterior.items).closure
-    return posterior.precedence[off_diagonal], closure[off_diagonal].astype(np.float64)
+    if posterior.is_point:
+        return {"brier": closure_mae(posterior, truth)}
+    found = calibration(posterior, truth)
+    return {"brier": float(found.brier), "ece": float(found.ece)}
 
 
 def prediction(posterior: Posterior, test: Traces, likelihood: str) -> dict[str, float | int]:
