@@ -220,6 +220,7 @@ def test_processes_give_the_same_rows_and_survive_a_kill(tmp_path: Path):
     local = tidy_rows(Store(tmp_path / "local"))[3]
     timings = {
         "seconds",
+        "held_mb",
         "cpu_seconds",
         "compile_seconds",
         "wall_seconds",

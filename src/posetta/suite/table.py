@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posetta.atomic import atomic_text
-from posetta.errors import MissingExtra
+from posetta.errors import SettingError
 from posetta.suite.store import TABLE_FILE, Store
 
 Row = dict[str, Any]
@@ -121,5 +121,5 @@ def _write_parquet(rows: list[Row], names: list[str], target: Path) -> None:
     try:
         import pandas
     except ModuleNotFoundError:
-        raise MissingExtra("a Parquet table", "dask") from None
+        raise SettingError("a Parquet table needs pandas and pyarrow. Write a .csv.") from None
     pandas.DataFrame(rows, columns=names).to_parquet(target, index=False)
