@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from posetta.data import Traces
 from posetta.errors import InputError, choice
 from posetta.model.hard import hard_step_log_probabilities, sum_steps
+from posetta.model.plackett_luce import plackett_luce_step_log_probabilities
 from posetta.model.relaxed import relaxed_step_log_probabilities
-from posetta.posterior.posterior import Posterior
+from posetta.posterior.posterior import Draws, Posterior
 
 
 class Predictive(NamedTuple):
@@ -47,6 +48,9 @@ def step_log_probabilities(
     """Yield, draw by draw, log p of every listed step. ``traces`` must share the universe."""
     choice(likelihood, ("own", "hard"), "likelihood")
     draws = posterior.draws
+    if posterior.likelihood == "plackett-luce":
+        yield from _plackett_luce_steps(draws, traces, likelihood)
+        return
     beta, noise = draws.scalar("beta"), draws.scalar("noise")
     if likelihood == "hard" or posterior.likelihood == "hard":
         for s, closure in enumerate(draws.closures(len(posterior.items))):
@@ -60,3 +64,15 @@ def step_log_probabilities(
         yield relaxed_step_log_probabilities(
             u, beta[s], gamma[s], posterior.model.tau, traces, noise[s]
         )
+
+
+def _plackett_luce_steps(
+    draws: Draws, traces: Traces, likelihood: str
+) -> Iterator[NDArray[np.float64]]:
+    if likelihood == "hard" or draws.latent is None:
+        raise InputError(
+            "Plackett-Luce draws are supports, not orders with a beta: score them with "
+            "likelihood='own'."
+        )
+    for log_support in draws.latent.reshape(-1, *draws.latent.shape[2:]):
+        yield plackett_luce_step_log_probabilities(log_support, traces)
