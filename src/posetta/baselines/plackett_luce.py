@@ -50,8 +50,9 @@ class ChainRun:
         # A start from the prior: chains that begin apart and end together have found the same.
         shape = (n_components, forest.n_items)
         self.supports = self.generator.gamma(settings.shape, 1.0 / settings.rate, shape)
-        self.weights = self.generator.dirichlet(np.full(n_components, settings.weight))
-        self.weights = np.maximum(self.weights, 1e-300)
+        self.weights = np.empty(n_components)
+        nothing = np.zeros((0, n_components), dtype=np.int64)
+        gibbs.draw_weights(self.weights, nothing, float(settings.weight), self.generator)
         self.values = np.empty((n_rows, n_components))
         gibbs.row_log_likelihoods(forest, self.supports, self.values)
         self.done = 0

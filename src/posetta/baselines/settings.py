@@ -45,8 +45,8 @@ class SoftDAG:
     """lambda_h, the weights of the squared NOTEARS penalty that are tried."""
     validation: float = 0.2
     """Share of the traces held out to choose among the penalties."""
-    refit: bool = True
-    """Fit all traces again with the chosen penalties; False keeps the fit to the others."""
+    refit: bool = False
+    """Fit all traces again with the chosen penalties, instead of keeping the fit to the others."""
     restarts: int | None = None
     """Random starts for each pair of penalties. None: 3 up to 30 items, 2 below 100, then 1."""
     steps: int | None = None
