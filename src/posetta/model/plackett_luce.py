@@ -31,7 +31,7 @@ def _log_add(a: float, b: float) -> float:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _step_log_probabilities(
+def step_log_probabilities(
     log_support: NDArray[np.float64],
     members: NDArray[np.uint32],
     offsets: NDArray[np.int64],
@@ -94,7 +94,7 @@ def plackett_luce_step_log_probabilities(
         raise InputError("the log supports hold values that are not finite.")
     steps = np.empty(traces.n_steps)
     if len(steps):
-        _step_log_probabilities(checked, *traces.arrays[:3], steps)
+        step_log_probabilities(checked, *traces.arrays[:3], steps)
     return steps
 
 
