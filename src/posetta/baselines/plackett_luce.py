@@ -173,7 +173,10 @@ def _posterior(
         latent=log_support,
     )
     quantities = _quantities(log_support, log_posterior, traces.items)
-    diagnostics = chain_diagnostics(quantities, draws.closure_bits)
+    # Pairs are judged by their probabilities, not by the closures of the draws: none is passed.
+    diagnostics = chain_diagnostics(
+        quantities, np.zeros((settings.chains, n_draws, 0, 0), np.uint8)
+    )
     precedence, pairs = _pairs(log_support)
     diagnostics |= pairs
     diagnostics["components"] = _components(log_support)

@@ -33,6 +33,7 @@ def point_posterior(
     settings: Any,
     seed: int,
     started: float,
+    compiled: float = 0.0,
     status: Status = "ok",
     warnings: tuple[str, ...] = (),
     diagnostics: Mapping[str, Any] | None = None,
@@ -40,7 +41,8 @@ def point_posterior(
     """Wrap one order; beta (unless fixed) is the best fit to the traces that the order allows.
 
     The order is scored by the hard frontier model with that beta and the model's noise,
-    which must be a number: a point has no posterior to infer it with.
+    which must be a number: a point has no posterior to infer it with. ``compiled`` are the seconds
+    since ``started`` that went into compiling.
     """
     noise = fixed_noise(model, method)
     if model.beta is None:
@@ -72,7 +74,7 @@ def point_posterior(
         status=status,
         warnings=warnings,
         diagnostics={**(diagnostics or {}), "impossible_traces": impossible},
-        seconds={"compile": 0.0, "run": time.perf_counter() - started},
+        seconds={"compile": compiled, "run": time.perf_counter() - started - compiled},
         is_point=True,
     )
 

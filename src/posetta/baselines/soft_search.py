@@ -21,6 +21,8 @@ from posetta.rng import child
 _START_MEAN, _START_SD = -2.0, 0.1
 # Adam's own constants (Kingma and Ba, 2015).
 _DECAY, _SQUARE_DECAY, _TINY = 0.9, 0.999, 1e-8
+# Bound of log beta: far beyond any choice (see `softdag`), and every number stays finite.
+_LOG_BETA = 20.0
 # Steps between two looks at the clock: some hundredths of a second at 100 items.
 _PORTION = 10
 
@@ -118,6 +120,7 @@ class Search:
             mean_square += (1.0 - _SQUARE_DECAY) * (gradient**2 - mean_square)
             scale = np.sqrt(mean_square / (1.0 - _SQUARE_DECAY**step)) + _TINY
             position -= self.settings.learning_rate / (1.0 - _DECAY**step) * mean / scale
+            position[-1] = np.clip(position[-1], -_LOG_BETA, _LOG_BETA)
             if step % _PORTION == 0 or step == self.steps:
                 self._look_at_the_clock(step, f"sparsity {sparsity:g}, acyclicity {acyclicity:g}")
                 if self.stopped and step < self.steps:
