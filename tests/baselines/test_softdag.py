@@ -206,6 +206,17 @@ def test_finds_a_plain_order_and_refits():
         assert post.diagnostics["degenerate"] in ([], ["beta"])
 
 
+def test_a_refit_has_the_chosen_penalties_and_all_traces():
+    search = Search(TRACES, Model(), SoftDAG(refit=True, restarts=2, steps=60), 1, silent)
+    chosen, final = search.run()
+    assert len(search.tried) == 18
+    assert search.grid.index((chosen.sparsity, chosen.acyclicity)) > 0  # else any mistake passes
+    assert (final.sparsity, final.acyclicity) == (chosen.sparsity, chosen.acyclicity)
+    cell = search.grid.index((chosen.sparsity, chosen.acyclicity))
+    again = [search.minimise(TRACES, cell, restart) for restart in range(2)]
+    assert final.objective == min(candidate.objective for candidate in again)
+
+
 def test_saved_and_loaded(tmp_path):
     post = fit(TRACES, SoftDAG(**SMALL), seed=1)
     save(post, tmp_path / "result")
