@@ -6,6 +6,7 @@ Every message says where the trouble is (file, line, trace, item), what it is, a
 from __future__ import annotations
 
 from collections.abc import Iterable
+from numbers import Integral
 
 
 class InputError(ValueError):
@@ -30,3 +31,20 @@ def choice(value: str, allowed: Iterable[str], setting: str) -> str:
         listed = ", ".join(repr(name) for name in allowed)
         raise SettingError(f"{setting}={value!r} is unknown. Choose one of: {listed}.")
     return value
+
+
+def check_whole(settings: object, **least: int) -> None:
+    """Refuse settings that are not whole numbers from the given least value."""
+    for name, lowest in least.items():
+        value = getattr(settings, name)
+        whole = isinstance(value, Integral) and not isinstance(value, bool)
+        if not whole or value < lowest:
+            raise SettingError(f"{name}={value!r} must be a whole number from {lowest}.")
+
+
+def check_positive(settings: object, *names: str) -> None:
+    """Refuse settings that are neither None nor a number greater than 0."""
+    for name in names:
+        value = getattr(settings, name)
+        if value is not None and not value > 0.0:
+            raise SettingError(f"{name}={value!r} must be greater than 0.")

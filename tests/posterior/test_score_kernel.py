@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.model import reference as ref
 from tests.posterior.examples import hard_posterior, relaxed_posterior
 
+from posetta import InputError, PlackettLuce, fit
 from posetta.data import Traces
 from posetta.model.hard import sum_steps
 from posetta.model.latent import product_order
@@ -130,3 +131,11 @@ def test_very_small_probabilities_do_not_vanish():
     found = predictive(hard_posterior(free, [1.0, 0.0, 2.0], [0.0, 0.0, 0.0], traces), traces)
     assert found.trace[0] == pytest.approx(-np.log(np.arange(1, 201)).sum())
     assert found.coherent.sum() == pytest.approx(found.trace[0])
+
+
+def test_plackett_luce_draws():
+    traces = larger(5)[-1]
+    post = fit(traces, PlackettLuce(components=2, draws=20, warmup=10, chains=2), seed=3)
+    assert_agrees(post, traces)
+    with pytest.raises(InputError, match="supports"):
+        predictive(post, traces, "hard")

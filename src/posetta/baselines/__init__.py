@@ -1,9 +1,16 @@
-"""What would simpler do? Each baseline gives one order through the same `fit`."""
+"""What would simpler do? One order, or a model of rankings, through the same `fit`."""
 
 from __future__ import annotations
 
 from posetta.baselines.majority import majority_order
 from posetta.baselines.maximal import maximal_order
-from posetta.baselines.settings import Majority, Maximal
+from posetta.baselines.settings import Majority, Maximal, PlackettLuce, SoftDAG
 
-__all__ = ["Majority", "Maximal", "majority_order", "maximal_order"]
+__all__ = [
+    "Majority",
+    "Maximal",
+    "PlackettLuce",
+    "SoftDAG",
+    "majority_order",
+    "maximal_order",
+]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -15,6 +16,7 @@ from posetta.errors import SettingError
 from posetta.model.hard import hard_trace_log_likelihood
 from posetta.model.model import Model
 from posetta.posterior import Draws, Posterior
+from posetta.posterior.posterior import Status
 
 # log beta is sought here: below it is a uniform choice, above it a deterministic one.
 _LOG_BETA = (-7.0, 5.0)
@@ -31,21 +33,21 @@ def point_posterior(
     settings: Any,
     seed: int,
     started: float,
+    compiled: float = 0.0,
+    status: Status = "ok",
+    warnings: tuple[str, ...] = (),
+    diagnostics: Mapping[str, Any] | None = None,
 ) -> Posterior:
     """Wrap one order; beta (unless fixed) is the best fit to the traces that the order allows.
 
     The order is scored by the hard frontier model with that beta and the model's noise,
-    which must be a number: a point has no posterior to infer it with.
+    which must be a number: a point has no posterior to infer it with. ``compiled`` are the seconds
+    since ``started`` that went into compiling.
     """
-    if model.noise is None:
-        raise SettingError(
-            f"method {method!r} cannot infer the noise. Give a number, such as 0.05."
-        )
-    noise = model.noise
-    warnings: tuple[str, ...] = ()
+    noise = fixed_noise(model, method)
     if model.beta is None:
         beta = fit_beta(closure, traces, noise)
-        warnings = _beta_warnings(beta)
+        warnings += _beta_warnings(beta)
     else:
         beta = model.beta
     log_likelihood = hard_trace_log_likelihood(closure, beta, traces, noise)
@@ -69,11 +71,21 @@ def point_posterior(
             log_likelihood=log_likelihood[None, None],
         ),
         precedence=closure.astype(float),
+        status=status,
         warnings=warnings,
-        diagnostics={"impossible_traces": impossible},
-        seconds={"compile": 0.0, "run": time.perf_counter() - started},
+        diagnostics={**(diagnostics or {}), "impossible_traces": impossible},
+        seconds={"compile": compiled, "run": time.perf_counter() - started - compiled},
         is_point=True,
     )
+
+
+def fixed_noise(model: Model, method: str) -> float:
+    """Return the model's noise, or say that ``method`` needs a number."""
+    if model.noise is None:
+        raise SettingError(
+            f"method {method!r} cannot infer the noise. Give a number, such as 0.05."
+        )
+    return model.noise
 
 
 def fit_beta(closure: NDArray[np.bool_], traces: Traces, noise: float) -> float:

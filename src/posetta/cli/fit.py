@@ -22,7 +22,7 @@ def fit(
         str,
         typer.Option(
             help="`auto`, `exact` (up to 5 items), `hard`, `nuts`, `fullrank`, `flow` (needs the "
-            "extra flow), `majority` or `maximal`."
+            "extra flow), `majority`, `maximal`, `softdag` or `plackett-luce`."
         ),
     ] = "auto",
     dim: Annotated[str, typer.Option(help="Latent dimension, or `random`.")] = "4",

@@ -11,8 +11,10 @@ from posetta.infer.methods import (
     HardMCMC,
     Majority,
     Maximal,
+    PlackettLuce,
     RelaxedNUTS,
     Settings,
+    SoftDAG,
 )
 
 __all__ = [
@@ -23,8 +25,10 @@ __all__ = [
     "HardMCMC",
     "Majority",
     "Maximal",
+    "PlackettLuce",
     "RelaxedNUTS",
     "Settings",
+    "SoftDAG",
     "choose_method",
     "fit",
 ]

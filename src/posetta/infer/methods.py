@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Literal, NamedTuple, get_args
 
-from posetta.baselines.settings import Majority, Maximal
-from posetta.errors import SettingError, choice
+from posetta.baselines.settings import Majority, Maximal, PlackettLuce, SoftDAG
+from posetta.errors import SettingError, check_positive, check_whole, choice
 
 __all__ = [
     "METHODS",
@@ -17,8 +16,10 @@ __all__ = [
     "HardMCMC",
     "Majority",
     "Maximal",
+    "PlackettLuce",
     "RelaxedNUTS",
     "Settings",
+    "SoftDAG",
     "settings_of",
 ]
 
@@ -36,7 +37,7 @@ class Exact:
     """Simulated latents behind the prior weights; the error falls with their square root."""
 
     def __post_init__(self) -> None:
-        _check_whole(self, draws=1, prior_draws=1000)
+        check_whole(self, draws=1, prior_draws=1000)
 
 
 class Sweeps(NamedTuple):
@@ -108,12 +109,12 @@ class HardMCMC:
         )
 
     def __post_init__(self) -> None:
-        _check_whole(self, draws=4, chains=1)
+        check_whole(self, draws=4, chains=1)
         given = {"warmup": 0, "thin": 1, "rungs": 1}
-        _check_whole(self, **{k: v for k, v in given.items() if getattr(self, k) is not None})
+        check_whole(self, **{k: v for k, v in given.items() if getattr(self, k) is not None})
         if not 0.0 <= self.heat <= 1.0:
             raise SettingError(f"heat={self.heat!r} must be a share of the warm-up, 0 to 1.")
-        _check_positive(self, "max_seconds")
+        check_positive(self, "max_seconds")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,8 +141,8 @@ class RelaxedNUTS:
     of a short Hard-MCMC chain, rank scores of observed traces, or a draw from the prior."""
 
     def __post_init__(self) -> None:
-        _check_whole(self, draws=4, warmup=20, chains=1, thin=1, max_depth=1)
-        _check_positive(self, "max_seconds")
+        check_whole(self, draws=4, warmup=20, chains=1, thin=1, max_depth=1)
+        check_positive(self, "max_seconds")
         _check_share(self, "target_accept")
         choice(self.mass_matrix, ("diagonal", "low-rank"), "mass_matrix")
         _check_starts(self.starts)
@@ -176,7 +177,7 @@ class FullRankVI:
     """Stop after this time with the best fit so far."""
 
     def __post_init__(self) -> None:
-        _check_whole(
+        check_whole(
             self,
             draws=4,
             iterations=1,
@@ -185,7 +186,7 @@ class FullRankVI:
             elbo_samples=2,
             restarts=1,
         )
-        _check_positive(self, "learning_rate", "tolerance", "max_seconds")
+        check_positive(self, "learning_rate", "tolerance", "max_seconds")
         if self.starts is not None:
             _check_starts(self.starts)
         _check_even(self, "gradient_samples")
@@ -233,7 +234,7 @@ class FlowVI:
     """Stop after this time with the best checkpoint so far."""
 
     def __post_init__(self) -> None:
-        _check_whole(
+        check_whole(
             self,
             draws=4,
             layers=1,
@@ -246,7 +247,7 @@ class FlowVI:
             patience=1,
             restarts=1,
         )
-        _check_positive(self, "learning_rate", "clip", "max_seconds")
+        check_positive(self, "learning_rate", "clip", "max_seconds")
         _check_even(self, "gradient_samples")
         _check_even(self, "elbo_samples")
         if self.starts is not None:
@@ -261,27 +262,10 @@ def _check_starts(starts: tuple[StartKind, ...]) -> None:
         choice(kind, get_args(StartKind), "starts")
 
 
-def _check_whole(settings: object, **least: int) -> None:
-    """Refuse settings that are not whole numbers from the given least value."""
-    for name, lowest in least.items():
-        value = getattr(settings, name)
-        whole = isinstance(value, Integral) and not isinstance(value, bool)
-        if not whole or value < lowest:
-            raise SettingError(f"{name}={value!r} must be a whole number from {lowest}.")
-
-
 def _check_even(settings: object, name: str) -> None:
     """Refuse an odd number of points: half of them mirror the others."""
     if getattr(settings, name) % 2:
         raise SettingError(f"{name}={getattr(settings, name)} must be even.")
-
-
-def _check_positive(settings: object, *names: str) -> None:
-    """Refuse settings that are neither None nor a number greater than 0."""
-    for name in names:
-        value = getattr(settings, name)
-        if value is not None and not value > 0.0:
-            raise SettingError(f"{name}={value!r} must be greater than 0.")
 
 
 def _check_share(settings: object, name: str) -> None:
@@ -291,7 +275,17 @@ def _check_share(settings: object, name: str) -> None:
         raise SettingError(f"{name}={value!r} must lie between 0 and 1.")
 
 
-Settings = Exact | HardMCMC | RelaxedNUTS | FullRankVI | FlowVI | Majority | Maximal
+Settings = (
+    Exact
+    | HardMCMC
+    | RelaxedNUTS
+    | FullRankVI
+    | FlowVI
+    | Majority
+    | Maximal
+    | SoftDAG
+    | PlackettLuce
+)
 
 
 class Method(NamedTuple):
@@ -319,6 +313,10 @@ METHODS: dict[str, Method] = {
     "exact": Method(Exact, "posetta.infer.exact", _HARD),
     "majority": Method(Majority, "posetta.baselines.majority", _SCORED),
     "maximal": Method(Maximal, "posetta.baselines.maximal", _SCORED),
+    "softdag": Method(SoftDAG, "posetta.baselines.softdag", _SCORED, reports=True),
+    "plackett-luce": Method(
+        PlackettLuce, "posetta.baselines.plackett_luce", frozenset(), reports=True
+    ),
 }
 
 

@@ -7,6 +7,12 @@ from posetta.model.hard import (
 )
 from posetta.model.latent import correlate, product_order
 from posetta.model.model import Model
+from posetta.model.plackett_luce import (
+    plackett_luce_log_likelihood,
+    plackett_luce_pairs,
+    plackett_luce_step_log_probabilities,
+    plackett_luce_trace_log_likelihood,
+)
 from posetta.model.relaxed import (
     relaxed_log_likelihood,
     relaxed_log_likelihood_and_grad,
@@ -25,6 +31,10 @@ __all__ = [
     "hard_log_likelihood",
     "hard_step_log_probabilities",
     "hard_trace_log_likelihood",
+    "plackett_luce_log_likelihood",
+    "plackett_luce_pairs",
+    "plackett_luce_step_log_probabilities",
+    "plackett_luce_trace_log_likelihood",
     "product_order",
     "relaxed_log_likelihood",
     "relaxed_log_likelihood_and_grad",

@@ -41,7 +41,8 @@ class Draws:
     log_likelihood: NDArray[np.float64]
     """(chain, draw, unique row): log probability of ONE copy of each training row."""
     latent: NDArray[np.float64] | None = None
-    """(chain, draw, item, dim), the centred U; NaN-padded when the dimension is random."""
+    """(chain, draw, item, dim), the centred U; NaN-padded when the dimension is random. Under the
+    Plackett-Luce likelihood (chain, draw, item, component), the log supports."""
 
     def __post_init__(self) -> None:
         for name in ("closure_bits", "log_likelihood", "latent"):
@@ -114,7 +115,7 @@ class Posterior:
 
     items: tuple[str, ...]
     method: str
-    likelihood: Literal["hard", "relaxed"]
+    likelihood: Literal["hard", "relaxed", "plackett-luce"]
     """Which likelihood scores new traces under these draws."""
     model: Model
     settings: Mapping[str, Any]

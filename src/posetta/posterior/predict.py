@@ -16,10 +16,12 @@ from posetta.data import Traces
 from posetta.data.traces import frozen
 from posetta.errors import InputError, choice
 from posetta.model.hard import hard_step_log_probabilities
+from posetta.model.plackett_luce import plackett_luce_step_log_probabilities
 from posetta.model.relaxed import relaxed_step_log_probabilities
 from posetta.posterior.posterior import Posterior
 from posetta.posterior.score_kernel import (
     add_hard_draws,
+    add_plackett_luce_draws,
     add_relaxed_draws,
     merge_sums,
     start_sums,
@@ -81,12 +83,17 @@ def step_log_probabilities(
     choice(likelihood, ("own", "hard"), "likelihood")
     _check_latents(posterior, likelihood)
     draws = posterior.draws
-    beta, noise = draws.scalar("beta"), draws.scalar("noise")
     if draws.latent is None or _is_hard(posterior, likelihood):
+        beta, noise = draws.scalar("beta"), draws.scalar("noise")
         for s, closure in enumerate(draws.closures(len(posterior.items))):
             yield hard_step_log_probabilities(closure, beta[s], traces, noise[s])
         return
     latent = draws.latent.reshape(-1, *draws.latent.shape[2:])
+    if posterior.likelihood == "plackett-luce":
+        for log_support in latent:
+            yield plackett_luce_step_log_probabilities(log_support, traces)
+        return
+    beta, noise = draws.scalar("beta"), draws.scalar("noise")
     gamma = draws.scalar("gamma")
     for s, u in enumerate(latent):
         yield relaxed_step_log_probabilities(
@@ -169,6 +176,11 @@ def _is_hard(posterior: Posterior, likelihood: str) -> bool:
 
 
 def _check_latents(posterior: Posterior, likelihood: str) -> None:
+    if likelihood == "hard" and posterior.likelihood == "plackett-luce":
+        raise InputError(
+            "Plackett-Luce draws are supports, not orders with a beta: score them with "
+            "likelihood='own'."
+        )
     if _is_hard(posterior, likelihood):
         return
     if posterior.draws.latent is None:
@@ -205,25 +217,21 @@ def _sums(
 ) -> NDArray[np.float64]:
     """Return the sums over all draws, blocks of draws side by side."""
     draws = posterior.draws
-    beta, noise = draws.scalar("beta"), draws.scalar("noise")
     bits = draws.closure_bits.reshape(-1, *draws.closure_bits.shape[2:])
     n_steps = int(rows[2].sum())
 
     def work(block: slice) -> NDArray[np.float64]:
         sums = start_sums(n_steps)
         if draws.latent is None or _is_hard(posterior, likelihood):
-            add_hard_draws(bits[block], beta[block], noise[block], *rows[:3], sums)
-        else:
-            latent = draws.latent.reshape(-1, *draws.latent.shape[2:])
-            add_relaxed_draws(
-                latent[block],
-                beta[block],
-                draws.scalar("gamma")[block],
-                noise[block],
-                float(posterior.model.tau),
-                *rows,
-                sums,
-            )
+            beta, noise = (draws.scalar(name)[block] for name in ("beta", "noise"))
+            add_hard_draws(bits[block], beta, noise, *rows[:3], sums)
+            return sums
+        latent = draws.latent.reshape(-1, *draws.latent.shape[2:])[block]
+        if posterior.likelihood == "plackett-luce":
+            add_plackett_luce_draws(latent, *rows[:3], sums)
+            return sums
+        beta, gamma, noise = (draws.scalar(name)[block] for name in ("beta", "gamma", "noise"))
+        add_relaxed_draws(latent, beta, gamma, noise, float(posterior.model.tau), *rows, sums)
         return sums
 
     n_draws = len(bits)

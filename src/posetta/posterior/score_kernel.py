@@ -17,6 +17,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from posetta.model.plackett_luce import step_log_probabilities
 from posetta.model.relaxed_kernel import soft_margins, soft_precedence, trace_pass
 
 # e^690 = 1e299 leaves room below overflow for a sum over the frontier.
@@ -184,6 +185,21 @@ def add_relaxed_draws(
             unused,
             steps,
         )
+        _add(steps, n_listed, sums)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def add_plackett_luce_draws(
+    log_support: NDArray[np.float64],
+    members: NDArray[np.uint32],
+    offsets: NDArray[np.int64],
+    n_listed: NDArray[np.int64],
+    sums: NDArray[np.float64],
+) -> None:
+    """Add draws of a Plackett-Luce mixture to ``sums``; supports are (draw, item, component)."""
+    steps = np.empty(sums.shape[1])
+    for s in range(len(log_support)):
+        step_log_probabilities(log_support[s], members, offsets, n_listed, steps)
         _add(steps, n_listed, sums)
 
 
