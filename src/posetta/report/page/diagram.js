@@ -1,0 +1,261 @@
+/** The Hasse diagram: items on layers, a line for every direct precedence, redrawn as one slides. */
+
+import { counted, html, labelled, refill, shortened, step, svg } from "./dom.js";
+import { pairText } from "./card.js";
+import { curve, layout } from "./layout.js";
+import { viewport } from "./viewport.js";
+
+const HEIGHT = 30;
+const WIDEST = 190;
+const MARGIN = 24;
+const LETTERS = 28;
+/** Marks of groups: colour and shape, so that either is enough. */
+const MARKS = [
+  "M-5,0a5,5 0 1,0 10,0a5,5 0 1,0 -10,0Z", "M-4.5,-4.5h9v9h-9Z", "M0,-5.5L5.5,4.5H-5.5Z",
+  "M0,-6L6,0L0,6L-6,0Z", "M0,5.5L5.5,-4.5H-5.5Z", "M-6,-2h4v-4h4v4h4v4h-4v4h-4v-4h-4Z",
+];
+
+/** The mark of a group as an SVG element. */
+export function groupMark(group, x = 0, y = 0) {
+  return svg("path", { class: `mark g${group % 8}`, d: MARKS[group % MARKS.length],
+    transform: `translate(${x},${y})` });
+}
+
+/** The whole section: controls, drawing, free-standing items. */
+export function diagram(state, tip) {
+  const { data } = state;
+  const drawing = svg("svg", { class: "hasse", role: "group",
+    "aria-label": "Hasse diagram: earlier items first, lines are direct precedences" });
+  const box = html("div", { class: "viewport", tabindex: 0, role: "region",
+    "aria-label": "Diagram. Scroll to move; plus and minus zoom; 0 shows everything" }, drawing);
+  const apart = html("div", { class: "apart" });
+  const tally = html("p", { class: "tally-line", id: "tally", role: "status" });
+  let drawn = null;
+  let direction = null;
+  const view = viewport(box, () => drawn, (scale) => {
+    drawing.setAttribute("width", drawn.width * scale);
+    drawing.setAttribute("height", drawn.height * scale);
+  });
+  const draw = () => {
+    drawn = drawnOrder(state, drawing, direction ?? "auto", box.clientWidth || 800, tip);
+    const related = drawn.items.size;
+    const { covers, closure } = state.order;
+    const relations = closure.reduce((sum, row) => sum + row.filter(Boolean).length, 0);
+    tally.textContent =
+      `${counted(relations, "precedence")}, ${counted(covers.length, "direct one")}, ` +
+      `${counted(Math.max(0, ...state.order.level) + (state.n ? 1 : 0), "level")}`;
+    refill(apart, ...freeItems(state, drawn.items));
+    box.hidden = related === 0;
+    box.dataset.direction = drawn.direction;
+  };
+  const redraw = () => {
+    draw();
+    view.open();
+    mark(state, drawing, apart);
+  };
+  state.on("order", redraw);
+  state.on("focus", () => mark(state, drawing, apart));
+  const show = (item) => {
+    state.focusItem(item);
+    const at = drawn.items.get(item);
+    if (at) view.show(at.x, at.y);
+  };
+  const section = html("div", { class: "diagram" },
+    controls(state, show, view, () => {
+      direction = drawn.direction === "down" ? "right" : "down";
+      redraw();
+    }),
+    tally, box, apart, data.is_point ? null : legend(), data.groups ? groupLegend(data) : null);
+  section.start = redraw;
+  return section;
+}
+
+function controls(state, show, view, turn) {
+  const value = html("output", { for: "threshold", id: "threshold-value" });
+  const slider = html("input", { type: "range", id: "threshold", min: 0, max: 0.99, step: 0.01,
+    oninput: (event) => state.setThreshold(Number(event.target.value)) });
+  slider.value = state.threshold;
+  const say = () => (value.textContent = state.threshold.toFixed(2));
+  state.on("order", say);
+  say();
+  const button = (text, label, action) =>
+    html("button", { class: "tool", "aria-label": label, title: label, onclick: action }, text);
+  return html("div", { class: "controls" },
+    state.data.is_point ? null : html("label", { class: "slider", for: "threshold" },
+      html("span", {}, "Show precedences more probable than "), value, slider),
+    search(state, show),
+    html("div", { class: "tools" },
+      button("−", "Zoom out", () => view.zoom(1 / 1.25)),
+      button("+", "Zoom in", () => view.zoom(1.25)),
+      button("Fit", "Show everything", () => view.fit()),
+      button("Turn", "Turn the diagram", turn)));
+}
+
+function search(state, show) {
+  const found = html("div", { class: "found", id: "found" });
+  const look = (event) => {
+    const wanted = event.target.value.trim().toLowerCase();
+    const hits = [];
+    for (let k = 0; wanted && k < state.n && hits.length < 8; k++) {
+      const text = `${state.name(k)}\n${state.data.items[k]}`.toLowerCase();
+      if (text.includes(wanted)) hits.push(k);
+    }
+    const choose = (k) => {
+      show(k);
+      refill(found);
+    };
+    if (event.key === "Enter" && hits.length) return choose(hits[0]);
+    if (event.key === "Escape") return refill(found);
+    refill(found, ...hits.map((k) =>
+      html("button", { class: "row", onclick: () => choose(k) }, labelled(state.name(k), 44))));
+    if (wanted && !hits.length) refill(found, html("p", { class: "muted" }, "No such item."));
+  };
+  return html("div", { class: "search" },
+    html("input", { type: "search", id: "search", placeholder: "Find an item",
+      "aria-label": "Find an item", autocomplete: "off", oninput: look, onkeydown: (event) => {
+        if (event.key === "Enter" || event.key === "Escape") look(event);
+      } }), found);
+}
+
+/** Draw the order; return size, direction and the places of the items that have relations. */
+function drawnOrder(state, drawing, wanted, room, tip) {
+  const { covers } = state.order;
+  const { precedence, groups } = state.data;
+  const related = [...new Set(covers.flat())].sort((a, b) => a - b);
+  const local = new Map(related.map((item, k) => [item, k]));
+  const edges = covers.map(([a, b]) => [local.get(a), local.get(b)]);
+  const marked = (item) => groups !== null && groups.of_item[item] >= 0;
+  const sizes = related.map((item) => ({
+    width: textWidth(shortened(state.name(item), LETTERS)) + 22 + (marked(item) ? 16 : 0),
+    height: HEIGHT,
+  }));
+  const { direction, found } = placed(sizes, edges, wanted, room);
+  const shift = ([x, y]) => [x + MARGIN, y + MARGIN];
+  const lines = covers.map(([a, b], k) => {
+    const points = found.edges[k].map(shift);
+    return edge(state, a, b, points, precedence[a][b], direction, tip);
+  });
+  const items = new Map();
+  const nodes = related.map((item, k) => {
+    const [x, y] = shift([found.items[k].x, found.items[k].y]);
+    items.set(item, { x, y });
+    return node(state, item, x, y, sizes[k].width, marked(item) ? groups.of_item[item] : null, tip);
+  });
+  const width = found.width + 2 * MARGIN;
+  const height = found.height + 2 * MARGIN;
+  drawing.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  refill(drawing, svg("g", {}, ...lines), svg("g", {}, ...nodes));
+  return { width, height, direction, items };
+}
+
+/** Lay out in the wanted direction, or in the one that needs less shrinking. */
+function placed(sizes, edges, wanted, room) {
+  const tried = (wanted === "auto" ? ["down", "right"] : [wanted]).map((direction) => {
+    const found = layout(sizes, edges, direction);
+    return { direction, found, scale: Math.min(1, room / found.width, 1400 / found.height) };
+  });
+  return tried.reduce((best, other) => (other.scale > best.scale ? other : best));
+}
+
+function edge(state, a, b, points, p, direction, tip) {
+  const end = points[points.length - 1];
+  const down = direction === "down";
+  const short = [...points.slice(0, -1), down ? [end[0], end[1] - 7] : [end[0] - 7, end[1]]];
+  const [x, y] = end;
+  const head = down ? `M${x},${y - 1}l-4,-8h8Z` : `M${x - 1},${y}l-8,-4v8Z`;
+  const d = curve(short, direction);
+  return svg("g", { class: `edge step${state.data.is_point ? 4 : step(p)}`, "data-first": a,
+    "data-second": b,
+    onpointerenter: (event) => tip.show(event, pairText(state, a, b)),
+    onpointermove: (event) => tip.move(event), onpointerleave: () => tip.hide(),
+    onclick: () => state.focusPair(a, b) },
+  svg("path", { class: "reach", d }), svg("path", { class: "line", d }),
+  svg("path", { class: "head", d: head }));
+}
+
+function node(state, item, x, y, width, group, tip) {
+  const choose = () => state.focusItem(item);
+  const label = state.name(item);
+  const over = (event) => {
+    const { focus } = state;
+    if (focus !== null && "item" in focus && focus.item !== item) {
+      tip.show(event, pairText(state, focus.item, item));
+    } else if (label.length > LETTERS) tip.show(event, [shortened(label, 300)]);
+  };
+  return svg("g", { class: "node", tabindex: 0, role: "button", "data-item": item,
+    "aria-label": shortened(label, 120), transform: `translate(${x},${y})`, onclick: choose,
+    onkeydown: (event) => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      choose();
+    }, onpointerenter: over, onpointermove: (event) => tip.move(event),
+    onpointerleave: () => tip.hide() },
+  svg("rect", { x: -width / 2, y: -HEIGHT / 2, width, height: HEIGHT, rx: 7 }),
+  group === null ? null : groupMark(group, -width / 2 + 14),
+  svg("text", { x: group === null ? 0 : 8, y: 4.5 }, shortened(label, LETTERS)));
+}
+
+/** Items that no precedence above the threshold touches stand apart. */
+function freeItems(state, related) {
+  const free = state.data.items.map((_, k) => k).filter((k) => !related.has(k));
+  if (!free.length) return [];
+  const title = `${counted(free.length, "item")} without any precedence at this threshold`;
+  return [html("h4", {}, title), html("div", { class: "chips" }, ...free.map((k) =>
+    html("button", { class: "chip", "data-item": k, onclick: () => state.focusItem(k) },
+      labelled(state.name(k), LETTERS))))];
+}
+
+/** Show what is in focus: what comes before and after it, the rest faint. */
+function mark(state, drawing, apart) {
+  const { focus } = state;
+  const { closure } = state.order;
+  const role = (k) => {
+    if (focus === null) return "";
+    if (!("item" in focus)) return k === focus.first || k === focus.second ? "chosen" : "faint";
+    if (k === focus.item) return "chosen";
+    if (closure[k][focus.item]) return "earlier";
+    return closure[focus.item][k] ? "later" : "faint";
+  };
+  for (const element of [...drawing.querySelectorAll(".node"), ...apart.querySelectorAll(".chip")]) {
+    element.classList.remove("chosen", "earlier", "later", "faint");
+    const now = role(Number(element.dataset.item));
+    if (now) element.classList.add(now);
+  }
+  for (const element of drawing.querySelectorAll(".edge")) {
+    const ends = [Number(element.dataset.first), Number(element.dataset.second)];
+    let faint = false;
+    if (focus !== null && "item" in focus) {
+      const roles = ends.map(role);
+      faint = roles.includes("faint") || (roles[0] === "earlier" && roles[1] === "later");
+    } else if (focus !== null) {
+      faint = !(ends.includes(focus.first) && ends.includes(focus.second));
+    }
+    element.classList.toggle("faint", faint);
+  }
+}
+
+function legend() {
+  const words = ["below 0.60", "from 0.60", "from 0.75", "from 0.90", "from 0.99"];
+  return html("div", { class: "legend" }, html("span", {}, "Probability of a line"),
+    ...words.map((text, k) => html("span", { class: "key" },
+      svg("svg", { width: 30, height: 10, class: `edge step${k + 1}`, "aria-hidden": "true" },
+        svg("path", { class: "line", d: "M0,5H30" })), text)));
+}
+
+function groupLegend(data) {
+  return html("div", { class: "legend" }, html("span", {}, "Groups"),
+    ...data.groups.names.map((name, k) => html("span", { class: "key" },
+      svg("svg", { width: 14, height: 14, "aria-hidden": "true" }, groupMark(k, 7, 7)),
+      labelled(name, 40))));
+}
+
+let measure = null;
+
+/** Width of a label in the diagram's font. */
+function textWidth(text) {
+  if (measure === null) {
+    measure = document.createElement("canvas").getContext("2d");
+    measure.font = `13px ${getComputedStyle(document.body).fontFamily}`;
+  }
+  return Math.min(WIDEST, Math.max(24, measure.measureText(text).width));
+}
