@@ -120,8 +120,8 @@ def verdict(posterior: Posterior) -> str:
         ordered = int((np.maximum(p, q) >= SURE).sum())
         free = int((1.0 - p - q >= SURE).sum())
         words = (
-            f"Of {pairs:,} pairs of items, {ordered:,} come in a fixed order and {free:,} are free, "
-            f"each with a probability of at least {SURE:.0%}; {_still(pairs - ordered - free)}."
+            f"Of {pairs:,} pairs of items, {ordered:,} come in a fixed order and {free:,} are "
+            f"free, each with a probability of at least {SURE:.0%}; {_still(pairs - ordered - free)}."
         )
     if never:
         words += f" {never:,} pairs were never seen together."

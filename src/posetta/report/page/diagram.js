@@ -6,9 +6,9 @@ import { curve, layout } from "./layout.js";
 import { viewport } from "./viewport.js";
 
 const HEIGHT = 30;
-const WIDEST = 190;
+const WIDEST = 210;
+const LETTERS = 32;
 const MARGIN = 24;
-const LETTERS = 28;
 /** Marks of groups: colour and shape, so that either is enough. */
 const MARKS = [
   "M-5,0a5,5 0 1,0 10,0a5,5 0 1,0 -10,0Z", "M-4.5,-4.5h9v9h-9Z", "M0,-5.5L5.5,4.5H-5.5Z",
@@ -38,6 +38,7 @@ export function diagram(state, tip) {
   });
   const draw = () => {
     drawn = drawnOrder(state, drawing, direction ?? "auto", box.clientWidth || 800, tip);
+    direction ??= drawn.direction; // it does not turn by itself while the threshold slides
     const related = drawn.items.size;
     const { covers, closure } = state.order;
     const relations = closure.reduce((sum, row) => sum + row.filter(Boolean).length, 0);
@@ -125,27 +126,39 @@ function drawnOrder(state, drawing, wanted, room, tip) {
   const local = new Map(related.map((item, k) => [item, k]));
   const edges = covers.map(([a, b]) => [local.get(a), local.get(b)]);
   const marked = (item) => groups !== null && groups.of_item[item] >= 0;
-  const sizes = related.map((item) => ({
-    width: textWidth(shortened(state.name(item), LETTERS)) + 22 + (marked(item) ? 16 : 0),
+  const texts = related.map((item) => fitted(state.name(item)));
+  const sizes = related.map((item, k) => ({
+    width: texts[k].width + 22 + (marked(item) ? 16 : 0),
     height: HEIGHT,
   }));
   const { direction, found } = placed(sizes, edges, wanted, room);
   const shift = ([x, y]) => [x + MARGIN, y + MARGIN];
-  const lines = covers.map(([a, b], k) => {
-    const points = found.edges[k].map(shift);
-    return edge(state, a, b, points, precedence[a][b], direction, tip);
+  // Sure lines are drawn last: where lines share their way, these are on top.
+  const rising = covers.map((_, k) => k)
+    .sort((k, l) => precedence[covers[k][0]][covers[k][1]] - precedence[covers[l][0]][covers[l][1]]);
+  const lines = rising.map((k) => {
+    const [a, b] = covers[k];
+    return edge(state, a, b, found.edges[k].map(shift), precedence[a][b], direction, tip);
   });
   const items = new Map();
   const nodes = related.map((item, k) => {
     const [x, y] = shift([found.items[k].x, found.items[k].y]);
     items.set(item, { x, y });
-    return node(state, item, x, y, sizes[k].width, marked(item) ? groups.of_item[item] : null, tip);
+    const group = marked(item) ? groups.of_item[item] : null;
+    return node(state, item, x, y, sizes[k].width, texts[k].text, group, tip);
   });
   const width = found.width + 2 * MARGIN;
   const height = found.height + 2 * MARGIN;
   drawing.setAttribute("viewBox", `0 0 ${width} ${height}`);
   refill(drawing, svg("g", {}, ...lines), svg("g", {}, ...nodes));
-  return { width, height, direction, items };
+  return { width, height, direction, items, start: beginning(found, direction) };
+}
+
+/** The middle of the first layer. */
+function beginning(found, direction) {
+  const first = found.items.filter((item) => item.layer === 0);
+  const mean = (axis) => first.reduce((sum, item) => sum + item[axis], 0) / (first.length || 1);
+  return direction === "down" ? { x: mean("x") + MARGIN, y: 0 } : { x: 0, y: mean("y") + MARGIN };
 }
 
 /** Lay out in the wanted direction, or in the one that needs less shrinking. */
@@ -164,7 +177,7 @@ function edge(state, a, b, points, p, direction, tip) {
   const [x, y] = end;
   const head = down ? `M${x},${y - 1}l-4,-8h8Z` : `M${x - 1},${y}l-8,-4v8Z`;
   const d = curve(short, direction);
-  return svg("g", { class: `edge step${state.data.is_point ? 4 : step(p)}`, "data-first": a,
+  return svg("g", { class: `edge step${state.data.is_point ? 3 : step(p)}`, "data-first": a,
     "data-second": b,
     onpointerenter: (event) => tip.show(event, pairText(state, a, b)),
     onpointermove: (event) => tip.move(event), onpointerleave: () => tip.hide(),
@@ -173,14 +186,14 @@ function edge(state, a, b, points, p, direction, tip) {
   svg("path", { class: "head", d: head }));
 }
 
-function node(state, item, x, y, width, group, tip) {
+function node(state, item, x, y, width, text, group, tip) {
   const choose = () => state.focusItem(item);
   const label = state.name(item);
   const over = (event) => {
     const { focus } = state;
     if (focus !== null && "item" in focus && focus.item !== item) {
       tip.show(event, pairText(state, focus.item, item));
-    } else if (label.length > LETTERS) tip.show(event, [shortened(label, 300)]);
+    } else if (text !== label) tip.show(event, [shortened(label, 300)]);
   };
   return svg("g", { class: "node", tabindex: 0, role: "button", "data-item": item,
     "aria-label": shortened(label, 120), transform: `translate(${x},${y})`, onclick: choose,
@@ -192,7 +205,7 @@ function node(state, item, x, y, width, group, tip) {
     onpointerleave: () => tip.hide() },
   svg("rect", { x: -width / 2, y: -HEIGHT / 2, width, height: HEIGHT, rx: 7 }),
   group === null ? null : groupMark(group, -width / 2 + 14),
-  svg("text", { x: group === null ? 0 : 8, y: 4.5 }, shortened(label, LETTERS)));
+  svg("text", { x: group === null ? 0 : 8, y: 4.5 }, text));
 }
 
 /** Items that no precedence above the threshold touches stand apart. */
@@ -251,11 +264,13 @@ function groupLegend(data) {
 
 let measure = null;
 
-/** Width of a label in the diagram's font. */
-function textWidth(text) {
+/** A label cut to the widest box there is, and its width in the diagram's font. */
+function fitted(label) {
   if (measure === null) {
     measure = document.createElement("canvas").getContext("2d");
     measure.font = `13px ${getComputedStyle(document.body).fontFamily}`;
   }
-  return Math.min(WIDEST, Math.max(24, measure.measureText(text).width));
+  let text = shortened(label, LETTERS);
+  while (measure.measureText(text).width > WIDEST) text = shortened(text, Array.from(text).length - 1);
+  return { text, width: Math.max(24, measure.measureText(text).width) };
 }

@@ -60,8 +60,6 @@ export function heatmap(state, tip) {
   });
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
   new ResizeObserver(draw).observe(holder);
-  holder.cellAt = (a, b) =>
-    [labels + (order.indexOf(b) + 0.5) * cell, (order.indexOf(a) + 0.5) * cell];
   return holder;
 }
 

@@ -1,4 +1,8 @@
-/** Layers of a diagram: every item below all that precede it, long edges through dummy vertices. */
+/**
+ * Layers of a diagram: every item below all that precede it, long edges through dummy vertices.
+ * Long edges that leave the same item, or enter the same item, share their dummies and so are drawn
+ * as one branching line.
+ */
 
 /**
  * @typedef {Object} Layered
@@ -18,21 +22,40 @@
  */
 export function layered(n, edges) {
   const layerOf = longestPaths(n, edges);
+  const long = edges.filter(([from, to]) => layerOf[to] > layerOf[from] + 1);
+  const leaving = new Array(n).fill(0);
+  const entering = new Array(n).fill(0);
+  for (const [from, to] of long) {
+    leaving[from]++;
+    entering[to]++;
+  }
+  const dummies = new Map();
+  const dummy = (owner, layer) => {
+    const key = `${owner} ${layer}`;
+    if (!dummies.has(key)) {
+      dummies.set(key, layerOf.length);
+      layerOf.push(layer);
+    }
+    return dummies.get(key);
+  };
   const chains = edges.map(([from, to]) => {
+    const owner = leaving[from] >= entering[to] ? `from ${from}` : `to ${to}`;
     const chain = [from];
     for (let layer = layerOf[from] + 1; layer < layerOf[to]; layer++) {
-      chain.push(layerOf.length);
-      layerOf.push(layer);
+      chain.push(dummy(owner, layer));
     }
     chain.push(to);
     return chain;
   });
-  const up = layerOf.map(() => []);
-  const down = layerOf.map(() => []);
+  const [up, down] = [layerOf.map(() => []), layerOf.map(() => [])];
+  const known = new Set();
   for (const chain of chains) {
     for (let k = 1; k < chain.length; k++) {
-      down[chain[k - 1]].push(chain[k]);
-      up[chain[k]].push(chain[k - 1]);
+      const [before, after] = [chain[k - 1], chain[k]];
+      if (known.has(before * layerOf.length + after)) continue;
+      known.add(before * layerOf.length + after);
+      down[before].push(after);
+      up[after].push(before);
     }
   }
   const layers = Array.from({ length: Math.max(-1, ...layerOf) + 1 }, () => []);

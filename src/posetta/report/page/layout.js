@@ -5,9 +5,11 @@ import { reduceCrossings } from "./crossings.js";
 import { positions } from "./positions.js";
 
 /** What edges need between two layers to turn, and items beside each other. */
-const BETWEEN_LAYERS = { down: 44, right: 64 };
+const BETWEEN_LAYERS = { down: 44, right: 60 };
+const FOR_EACH_EDGE = { down: 0.4, right: 0.6 };
+const MOST_FOR_EDGES = 80;
 const BETWEEN_ITEMS = { down: 18, right: 10 };
-const DUMMY = 6;
+const DUMMY = 4;
 
 /**
  * Lay out a diagram.
@@ -25,13 +27,15 @@ export function layout(sizes, edges, direction) {
   const crossings = reduceCrossings(graph);
   const extent = graph.layerOf.map((_, v) => (v < sizes.length ? sizes[v][across] : DUMMY));
   const centre = positions(graph, extent, BETWEEN_ITEMS[direction]);
-  const least = Math.min(0, ...centre.map((c, v) => c - extent[v] / 2));
-  const most = Math.max(0, ...centre.map((c, v) => c + extent[v] / 2));
+  const least = centre.length ? Math.min(...centre.map((c, v) => c - extent[v] / 2)) : 0;
+  const most = centre.length ? Math.max(...centre.map((c, v) => c + extent[v] / 2)) : 0;
   const bands = [];
   let end = 0;
   for (const layer of graph.layers) {
     const inside = layer.filter((v) => v < sizes.length).map((v) => sizes[v][along]);
-    const start = bands.length ? end + BETWEEN_LAYERS[direction] : 0;
+    const entering = layer.reduce((sum, v) => sum + graph.up[v].length, 0);
+    const room = Math.min(MOST_FOR_EDGES, entering * FOR_EACH_EDGE[direction]);
+    const start = bands.length ? end + BETWEEN_LAYERS[direction] + room : 0;
     end = start + Math.max(0, ...inside);
     bands.push([start, end]);
   }
@@ -47,8 +51,10 @@ export function layout(sizes, edges, direction) {
       const [start, stop] = bands[graph.layerOf[v]];
       const leaves = v < sizes.length ? start + sizes[v][along] : stop;
       if (k > 0) points.push(point(centre[v], start));
+      if (k === chain.length - 1) return;
+      points.push(point(centre[v], leaves));
       // An item shorter than its layer is left straight, so that no edge bends below a neighbour.
-      if (k < chain.length - 1) points.push(point(centre[v], leaves), point(centre[v], stop));
+      if (leaves < stop) points.push(point(centre[v], stop));
     });
     return points;
   });

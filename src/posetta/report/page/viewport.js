@@ -9,7 +9,8 @@ const READABLE = 0.72;
 
 /**
  * @param {HTMLElement} box scrolls
- * @param {() => {width: number, height: number}} natural size of the drawing at scale 1
+ * @param {() => {width: number, height: number, start: {x: number, y: number}}} natural size of
+ *   the drawing at scale 1, and where to begin
  * @param {(scale: number) => void} apply sets the drawing's size
  */
 export function viewport(box, natural, apply) {
@@ -52,8 +53,9 @@ export function viewport(box, natural, apply) {
       grown = Math.max(grown, Math.min(tallest(), height * first));
       box.style.height = `${grown}px`;
       set(first);
-      box.scrollLeft = (box.scrollWidth - box.clientWidth) / 2;
-      box.scrollTop = 0;
+      const { x, y } = natural().start;
+      box.scrollLeft = x * scale - box.clientWidth / 2;
+      box.scrollTop = y * scale - box.clientHeight / 2;
     },
     /** Scroll so that a point of the drawing is in the middle. */
     show(x, y) {
