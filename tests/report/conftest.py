@@ -48,6 +48,10 @@ def show(browser: Any, tmp_path: Path) -> Any:
         media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
         browser.get(path.as_uri())
+        # The heat map draws itself when it knows its width, in the frame after the first.
+        browser.execute_async_script(
+            "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(done))"
+        )
         assert browser.get_log("browser") == []
         return browser
 

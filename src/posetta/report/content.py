@@ -121,7 +121,8 @@ def verdict(posterior: Posterior) -> str:
         free = int((1.0 - p - q >= SURE).sum())
         words = (
             f"Of {pairs:,} pairs of items, {ordered:,} come in a fixed order and {free:,} are "
-            f"free, each with a probability of at least {SURE:.0%}; {_still(pairs - ordered - free)}."
+            f"free, each with a probability of at least {SURE:.0%}; "
+            f"{_still(pairs - ordered - free)}."
         )
     if never:
         words += f" {never:,} pairs were never seen together."

@@ -1,4 +1,4 @@
-/** The card beside the diagram: one pair, or one item with all that it must follow or lead. */
+/** The card in the corner: one pair, or one item with all that it must follow or lead. */
 
 import { counted, html, labelled, probability, refill, shortened, step } from "./dom.js";
 import { examples, pairFacts, pairVerdict } from "./evidence.js";
@@ -9,24 +9,20 @@ const LISTED = 12;
 
 /** The card, kept up to date with what is in focus. */
 export function card(state) {
-  const box = html("aside", { class: "card panel", id: "card", "aria-live": "polite" });
-  const show = () => {
+  const box = html("aside", { class: "card drawer", id: "card", "aria-live": "polite", hidden: true,
+    "aria-label": "The chosen item or pair" });
+  state.on("focus", () => {
     const { focus } = state;
-    if (focus === null) refill(box, hint(state));
+    box.hidden = focus === null;
+    if (focus === null) refill(box);
     else if ("item" in focus) refill(box, itemCard(state, focus.item));
     else refill(box, pairCard(state, focus.first, focus.second));
-  };
-  state.on("focus", show);
-  show();
+    box.scrollTop = 0;
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && state.focus !== null) state.clear();
+  });
   return box;
-}
-
-function hint(state) {
-  const words = state.n < 2
-    ? "There is nothing to compare."
-    : "Choose an item to see what it must follow, what must follow it, and what it is free of. " +
-      "Choose a line, or a cell of the heat map, to see the evidence for that pair.";
-  return html("p", { class: "muted" }, words);
 }
 
 /** One line of text for a pair, as the floating hint shows it. */
@@ -75,10 +71,12 @@ function truthLine(state, a, b) {
 }
 
 function bar(words, p) {
+  const fill = html("span", { class: `fill step${step(p)}` });
+  fill.style.width = `${p * 100}%`;
   return html("div", { class: "bar-row" },
     html("span", { class: "bar-label" }, ...words),
     html("span", { class: "bar-value" }, probability(p)),
-    html("meter", { class: `bar step${step(p)}`, min: 0, max: 1, value: p }));
+    html("span", { class: "bar", "aria-hidden": "true" }, fill));
 }
 
 /** A trace cut down to the two items and what stands around them. */

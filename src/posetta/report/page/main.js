@@ -15,22 +15,20 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const state = makeState(data);
 const tip = floatingTip();
 const drawing = diagram(state, tip);
-const panel = card(state);
-const reveal = () => panel.scrollIntoView({ block: "nearest", behavior: "smooth" });
 const sections = [
   section("order", "What must come before what", data.is_point
-    ? "Earlier items first. A line is a direct precedence."
-    : "Earlier items first. A line is a direct precedence; dark and thick lines are sure ones. " +
-      "Move the slider to ask for more or less certainty.",
-  html("div", { class: "with-panel" }, html("div", { class: "card" }, drawing), panel)),
+    ? "Earlier items first. A line is a direct precedence. Choose an item or a line to see more."
+    : "Earlier items first. A line is a direct precedence; strong lines are sure ones. Move the " +
+      "slider to ask for more or less certainty, and choose an item or a line to see the evidence.",
+  html("div", { class: "card" }, drawing)),
   data.groups === null ? null : section("groups", "Agreement with the groups", null,
     groupTable(data)),
   state.n < 2 ? null : section("heat", "All pairs at a glance",
-    "Probability that the row comes before the column, earliest items first. A clean upper corner " +
-    "is a certain order; grey areas are open.",
+    "Probability that the row comes before the column, earliest items first. Full colour is a sure " +
+    "precedence, half tones are open. Choose a cell to see the evidence.",
     html("div", { class: "card" }, heatmap(state, tip), heatLegend())),
   state.n < 2 ? null : section("pairs", "Pair by pair", null,
-    html("div", { class: "card" }, pairLists(state, reveal))),
+    html("div", { class: "card" }, pairLists(state))),
   section("levels", "What could run in parallel",
     "Items on one level have no precedence among them at the threshold above.", levels(state)),
   data.truth === null && data.test === null ? null : section("scores", "How good is it?", null,
@@ -48,7 +46,8 @@ const sections = [
   section("provenance", "How it was made", null, html("div", { class: "card" }, ...provenance(data))),
 ];
 const kept = sections.filter((part) => part !== null);
-refill(document.getElementById("page"), head(data), contents(kept), ...kept, foot(data), tip.element);
+refill(document.getElementById("page"), head(data), contents(kept), ...kept, foot(data), card(state),
+  tip.element);
 drawing.start();
 
 function contents(kept) {

@@ -39,7 +39,7 @@ export function sortedPairs(state) {
 }
 
 /** The section: a tab for each list. */
-export function pairLists(state, reveal) {
+export function pairLists(state) {
   const lists = sortedPairs(state);
   const percent = `${Math.round(state.data.sure * 100)} %`;
   const point = state.data.is_point;
@@ -66,16 +66,16 @@ export function pairLists(state, reveal) {
     for (const button of buttons) {
       button.setAttribute("aria-selected", String(button.dataset.list === key));
     }
-    refill(body, html("p", { class: "muted" }, words), ...table(state, lists[key], reveal));
+    refill(body, html("p", { class: "muted" }, words), ...table(state, lists[key]));
   };
   choose(tabs[0][0], tabs[0][2]);
   return html("div", { class: "pairs" }, html("div", { role: "tablist", class: "tabs",
     "aria-label": "Lists of pairs" }, ...buttons), body);
 }
 
-function table(state, pairs, reveal) {
+function table(state, pairs) {
   if (!pairs.length) return [html("p", {}, "None.")];
-  const body = html("tbody", {}, ...pairs.slice(0, SHOWN).map((pair) => row(state, pair, reveal)));
+  const body = html("tbody", {}, ...pairs.slice(0, SHOWN).map((pair) => row(state, pair)));
   const shown = html("table", { class: "pair-table" }, html("thead", {}, html("tr", {},
     ...["pair", "first → second", "second → first", "either", "seen"].map((text) =>
       html("th", { scope: "col" }, text)))), body);
@@ -83,20 +83,18 @@ function table(state, pairs, reveal) {
   const rest = pairs.slice(SHOWN, MOST);
   const over = pairs.length > MOST ? ` of ${pairs.length.toLocaleString("en")}` : "";
   const more = html("button", { class: "link", onclick: () => {
-    body.append(...rest.map((pair) => row(state, pair, reveal)));
+    body.append(...rest.map((pair) => row(state, pair)));
     more.remove();
   } }, over ? `Show ${MOST.toLocaleString("en")}${over}` : `Show all ${pairs.length}`);
   return [shown, more];
 }
 
-function row(state, pair, reveal) {
+function row(state, pair) {
   const number = (label, p, strong) => html("td", { class: "number", "data-label": label },
     html("span", { class: strong ? `dot step${step(p)}` : "dot none" }), probability(p));
   return html("tr", {},
-    html("td", {}, html("button", { class: "link pair-name", onclick: () => {
-      state.focusPair(pair.first, pair.second);
-      reveal();
-    } }, labelled(state.name(pair.first), 40), html("span", { class: "arrow" }, " → "),
+    html("td", {}, html("button", { class: "link pair-name",
+      onclick: () => state.focusPair(pair.first, pair.second) }, labelled(state.name(pair.first), 40), html("span", { class: "arrow" }, " → "),
     labelled(state.name(pair.second), 40))),
     number("→", pair.before, true), number("←", pair.after, false),
     number("either", pair.either, false),

@@ -5,7 +5,7 @@ const MOST = 2.5;
 /** The box never grows beyond what one looks at in one go. */
 const tallest = () => Math.min(820, window.innerHeight * 0.78);
 /** Below this scale labels are too small to read: rather scroll than shrink on opening. */
-const READABLE = 0.72;
+const READABLE = 0.66;
 
 /**
  * @param {HTMLElement} box scrolls
