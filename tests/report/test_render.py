@@ -71,8 +71,11 @@ def test_every_module_is_on_the_page_once_and_in_order() -> None:
     assert "export " not in script()
 
 
-def test_modules_never_read_text_as_markup() -> None:
+def test_modules_are_small_and_never_read_text_as_markup() -> None:
     for path in PAGE.glob("*.js"):
+        lines = path.read_text().splitlines()
+        assert len(lines) <= 320, path.name
+        assert max(map(len, lines)) <= 100, path.name
         assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(",
                              path.read_text()), path.name  # fmt: skip
 

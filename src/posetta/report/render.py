@@ -31,6 +31,8 @@ MODULES = (
     "evidence.js",
     "card.js",
     "viewport.js",
+    "controls.js",
+    "legend.js",
     "diagram.js",
     "heatmap.js",
     "pairs.js",

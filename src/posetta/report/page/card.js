@@ -102,7 +102,8 @@ function example(state, trace) {
   }
   const times = trace.count > 1 ? ` ×${trace.count}` : "";
   return html("div", { class: "example" },
-    html("span", { class: "example-id" }, labelled(trace.id, 30), times), html("div", {}, ...parts));
+    html("span", { class: "example-id" }, labelled(trace.id, 30), times),
+    html("div", {}, ...parts));
 }
 
 function itemCard(state, item) {

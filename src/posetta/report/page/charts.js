@@ -18,9 +18,11 @@ export function histogram(scalar) {
     return svg("rect", { class: inside ? "bin inside" : "bin", x: left + 0.5,
       y: height - 16 - tall, width: Math.max(0.5, right - left - 1), height: tall });
   });
+  const base = height - 15.5;
+  const words = ["mean", "q5", "q95"].map((name) => `${name} ${figure(scalar[name])}`).join(", ");
   return svg("svg", { class: "chart", viewBox: `0 0 ${WIDTH} ${height}`, role: "img",
-    "aria-label": `mean ${figure(scalar.mean)}, 5 % ${figure(scalar.q5)}, 95 % ${figure(scalar.q95)}` },
-  ...bars, svg("line", { class: "axis", x1: 4, x2: WIDTH - 4, y1: height - 15.5, y2: height - 15.5 }),
+    "aria-label": words },
+  ...bars, svg("line", { class: "axis", x1: 4, x2: WIDTH - 4, y1: base, y2: base }),
   svg("line", { class: "mean", x1: x(scalar.mean), x2: x(scalar.mean), y1: 2, y2: height - 16 }),
   svg("text", { class: "tick", x: 4, y: height - 3 }, figure(low)),
   svg("text", { class: "tick", x: WIDTH - 4, y: height - 3, "text-anchor": "end" }, figure(high)));
@@ -35,7 +37,8 @@ export function lines(panel) {
   if (low === high) [low, high] = [low - 1, high + 1];
   const last = panel.x[panel.x.length - 1];
   const first = panel.x[0];
-  const x = (value) => left + (last === first ? 0.5 : (value - first) / (last - first)) * (width - left - 8);
+  const share = (value) => (last === first ? 0.5 : (value - first) / (last - first));
+  const x = (value) => left + share(value) * (width - left - 8);
   const y = (value) => 8 + (high - Math.max(low, value)) / (high - low) * (height - 36);
   const paths = panel.chains.map((chain, k) => {
     const points = chain.map((value, j) => (value === null ? null : [x(panel.x[j]), y(value)]));
@@ -45,12 +48,14 @@ export function lines(panel) {
   });
   const ticks = [low, (low + high) / 2, high].map((value) => svg("g", {},
     svg("line", { class: "grid", x1: left, x2: width - 8, y1: y(value), y2: y(value) }),
-    svg("text", { class: "tick", x: left - 8, y: y(value) + 4, "text-anchor": "end" }, figure(value))));
+    svg("text", { class: "tick", x: left - 8, y: y(value) + 4, "text-anchor": "end" },
+      figure(value))));
   return html("figure", { class: "chart-box" }, html("figcaption", {}, panel.name),
     svg("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, role: "img",
       "aria-label": `${panel.name} over ${panel.unit}s` }, ...ticks, ...paths,
     svg("text", { class: "tick", x: left, y: height - 8 }, `${panel.unit} ${figure(first)}`),
-    svg("text", { class: "tick", x: width - 8, y: height - 8, "text-anchor": "end" }, figure(last))),
+    svg("text", { class: "tick", x: width - 8, y: height - 8, "text-anchor": "end" },
+      figure(last))),
     panel.chains.length > 1 ? html("div", { class: "legend" }, ...panel.chains.map((_, k) =>
       html("span", { class: "key" }, svg("svg", { width: 22, height: 8, "aria-hidden": "true" },
         svg("path", { class: `chain c${k % 8}`, d: "M0,4H22" })), `chain ${k + 1}`))) : null);

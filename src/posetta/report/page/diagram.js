@@ -1,25 +1,18 @@
-/** The Hasse diagram: items on layers, a line for every direct precedence, redrawn as one slides. */
+/** The Hasse diagram: items on layers, a line for every direct precedence at the threshold. */
 
 import { counted, html, labelled, refill, shortened, step, svg } from "./dom.js";
 import { pairText } from "./card.js";
+import { controls } from "./controls.js";
 import { curve, layout } from "./layout.js";
+import { certaintyLegend, groupLegend, groupMark } from "./legend.js";
 import { viewport } from "./viewport.js";
 
 const HEIGHT = 30;
 const WIDEST = 210;
 const LETTERS = 32;
 const MARGIN = 24;
-/** Marks of groups: colour and shape, so that either is enough. */
-const MARKS = [
-  "M-5,0a5,5 0 1,0 10,0a5,5 0 1,0 -10,0Z", "M-4.5,-4.5h9v9h-9Z", "M0,-5.5L5.5,4.5H-5.5Z",
-  "M0,-6L6,0L0,6L-6,0Z", "M0,5.5L5.5,-4.5H-5.5Z", "M-6,-2h4v-4h4v4h4v4h-4v4h-4v-4h-4Z",
-];
-
-/** The mark of a group as an SVG element. */
-export function groupMark(group, x = 0, y = 0) {
-  return svg("path", { class: `mark g${group % 8}`, d: MARKS[group % MARKS.length],
-    transform: `translate(${x},${y})` });
-}
+/** With more lines than this for each item they are drawn thin and faint, until one is chosen. */
+const DENSE = 3.5;
 
 /** The whole section: controls, drawing, free-standing items. */
 export function diagram(state, tip) {
@@ -30,6 +23,9 @@ export function diagram(state, tip) {
     "aria-label": "Diagram. Scroll to move; plus and minus zoom; 0 shows everything" }, drawing);
   const apart = html("div", { class: "apart" });
   const tally = html("p", { class: "tally-line", id: "tally", role: "status" });
+  drawing.addEventListener("click", (event) => {
+    if (event.target === drawing) state.clear();
+  });
   let drawn = null;
   let direction = null;
   const view = viewport(box, () => drawn, (scale) => {
@@ -38,13 +34,16 @@ export function diagram(state, tip) {
   });
   const draw = () => {
     drawn = drawnOrder(state, drawing, direction ?? "auto", box.clientWidth || 800, tip);
-    direction ??= drawn.direction; // it does not turn by itself while the threshold slides
     const related = drawn.items.size;
+    if (related) direction = drawn.direction; // it does not turn by itself as the threshold slides
     const { covers, closure } = state.order;
     const relations = closure.reduce((sum, row) => sum + row.filter(Boolean).length, 0);
+    const dense = covers.length > DENSE * related;
+    drawing.classList.toggle("dense", dense);
     tally.textContent =
       `${counted(relations, "precedence")}, ${counted(covers.length, "direct one")}, ` +
-      `${counted(Math.max(0, ...state.order.level) + (state.n ? 1 : 0), "level")}`;
+      `${counted(Math.max(0, ...state.order.level) + (state.n ? 1 : 0), "level")}` +
+      (dense ? ". Choose an item to follow its lines." : "");
     refill(apart, ...freeItems(state, drawn.items));
     box.hidden = related === 0;
     box.dataset.direction = drawn.direction;
@@ -66,56 +65,10 @@ export function diagram(state, tip) {
       direction = drawn.direction === "down" ? "right" : "down";
       redraw();
     }),
-    tally, box, apart, data.is_point ? null : legend(), data.groups ? groupLegend(data) : null);
+    tally, box, apart, data.is_point ? null : certaintyLegend(),
+    data.groups ? groupLegend(data) : null);
   section.start = redraw;
   return section;
-}
-
-function controls(state, show, view, turn) {
-  const value = html("output", { for: "threshold", id: "threshold-value" });
-  const slider = html("input", { type: "range", id: "threshold", min: 0, max: 0.99, step: 0.01,
-    oninput: (event) => state.setThreshold(Number(event.target.value)) });
-  slider.value = state.threshold;
-  const say = () => (value.textContent = state.threshold.toFixed(2));
-  state.on("order", say);
-  say();
-  const button = (text, label, action) =>
-    html("button", { class: "tool", "aria-label": label, title: label, onclick: action }, text);
-  return html("div", { class: "controls" },
-    state.data.is_point ? null : html("label", { class: "slider", for: "threshold" },
-      html("span", {}, "Show precedences more probable than "), value, slider),
-    search(state, show),
-    html("div", { class: "tools" },
-      button("−", "Zoom out", () => view.zoom(1 / 1.25)),
-      button("+", "Zoom in", () => view.zoom(1.25)),
-      button("Fit", "Show everything", () => view.fit()),
-      button("Turn", "Turn the diagram", turn)));
-}
-
-function search(state, show) {
-  const found = html("div", { class: "found", id: "found" });
-  const look = (event) => {
-    const wanted = event.target.value.trim().toLowerCase();
-    const hits = [];
-    for (let k = 0; wanted && k < state.n && hits.length < 8; k++) {
-      const text = `${state.name(k)}\n${state.data.items[k]}`.toLowerCase();
-      if (text.includes(wanted)) hits.push(k);
-    }
-    const choose = (k) => {
-      show(k);
-      refill(found);
-    };
-    if (event.key === "Enter" && hits.length) return choose(hits[0]);
-    if (event.key === "Escape") return refill(found);
-    refill(found, ...hits.map((k) =>
-      html("button", { class: "row", onclick: () => choose(k) }, labelled(state.name(k), 44))));
-    if (wanted && !hits.length) refill(found, html("p", { class: "muted" }, "No such item."));
-  };
-  return html("div", { class: "search" },
-    html("input", { type: "search", id: "search", placeholder: "Find an item",
-      "aria-label": "Find an item", autocomplete: "off", oninput: look, onkeydown: (event) => {
-        if (event.key === "Enter" || event.key === "Escape") look(event);
-      } }), found);
 }
 
 /** Draw the order; return size, direction and the places of the items that have relations. */
@@ -133,9 +86,10 @@ function drawnOrder(state, drawing, wanted, room, tip) {
   }));
   const { direction, found } = placed(sizes, edges, wanted, room);
   const shift = ([x, y]) => [x + MARGIN, y + MARGIN];
+  const certainty = ([a, b]) => precedence[a][b];
   // Sure lines are drawn last: where lines share their way, these are on top.
   const rising = covers.map((_, k) => k)
-    .sort((k, l) => precedence[covers[k][0]][covers[k][1]] - precedence[covers[l][0]][covers[l][1]]);
+    .sort((k, l) => certainty(covers[k]) - certainty(covers[l]));
   const lines = rising.map((k) => {
     const [a, b] = covers[k];
     return edge(state, a, b, found.edges[k].map(shift), precedence[a][b], direction, tip);
@@ -229,7 +183,8 @@ function mark(state, drawing, apart) {
     if (closure[k][focus.item]) return "earlier";
     return closure[focus.item][k] ? "later" : "faint";
   };
-  for (const element of [...drawing.querySelectorAll(".node"), ...apart.querySelectorAll(".chip")]) {
+  const items = [...drawing.querySelectorAll(".node"), ...apart.querySelectorAll(".chip")];
+  for (const element of items) {
     element.classList.remove("chosen", "earlier", "later", "faint");
     const now = role(Number(element.dataset.item));
     if (now) element.classList.add(now);
@@ -244,22 +199,8 @@ function mark(state, drawing, apart) {
       faint = !(ends.includes(focus.first) && ends.includes(focus.second));
     }
     element.classList.toggle("faint", faint);
+    element.classList.toggle("followed", focus !== null && !faint);
   }
-}
-
-function legend() {
-  const words = ["below 0.60", "from 0.60", "from 0.75", "from 0.90", "from 0.99"];
-  return html("div", { class: "legend" }, html("span", {}, "Probability of a line"),
-    ...words.map((text, k) => html("span", { class: "key" },
-      svg("svg", { width: 30, height: 10, class: `edge step${k + 1}`, "aria-hidden": "true" },
-        svg("path", { class: "line", d: "M0,5H30" })), text)));
-}
-
-function groupLegend(data) {
-  return html("div", { class: "legend" }, html("span", {}, "Groups"),
-    ...data.groups.names.map((name, k) => html("span", { class: "key" },
-      svg("svg", { width: 14, height: 14, "aria-hidden": "true" }, groupMark(k, 7, 7)),
-      labelled(name, 40))));
 }
 
 let measure = null;
@@ -271,6 +212,8 @@ function fitted(label) {
     measure.font = `13px ${getComputedStyle(document.body).fontFamily}`;
   }
   let text = shortened(label, LETTERS);
-  while (measure.measureText(text).width > WIDEST) text = shortened(text, Array.from(text).length - 1);
+  while (measure.measureText(text).width > WIDEST) {
+    text = shortened(text, Array.from(text).length - 1);
+  }
   return { text, width: Math.max(24, measure.measureText(text).width) };
 }

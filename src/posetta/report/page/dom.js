@@ -1,4 +1,4 @@
-/** Elements and numbers. Text enters the page as text nodes only, so that no label is ever markup. */
+/** Elements and numbers. Text enters as text nodes only, so that no label is ever markup. */
 
 const SVG = "http://www.w3.org/2000/svg";
 

@@ -10,8 +10,8 @@ const LABEL_WIDTH = 150;
 
 /** Items by depth: what is expected to come before less what is expected to come after. */
 export function byDepth(precedence) {
-  const depth = precedence.map(
-    (row, i) => precedence.reduce((sum, other) => sum + other[i], 0) - row.reduce((a, b) => a + b, 0));
+  const depth = precedence.map((row, i) =>
+    precedence.reduce((sum, other) => sum + other[i], 0) - row.reduce((sum, p) => sum + p, 0));
   return precedence.map((_, i) => i).sort((a, b) => depth[a] - depth[b] || a - b);
 }
 

@@ -7,7 +7,7 @@ import { positions } from "./positions.js";
 /** What edges need between two layers to turn, and items beside each other. */
 const BETWEEN_LAYERS = { down: 44, right: 60 };
 const FOR_EACH_EDGE = { down: 0.4, right: 0.6 };
-const MOST_FOR_EDGES = 80;
+const MOST_FOR_EDGES = { down: 90, right: 180 };
 const BETWEEN_ITEMS = { down: 18, right: 10 };
 const DUMMY = 4;
 
@@ -34,7 +34,7 @@ export function layout(sizes, edges, direction) {
   for (const layer of graph.layers) {
     const inside = layer.filter((v) => v < sizes.length).map((v) => sizes[v][along]);
     const entering = layer.reduce((sum, v) => sum + graph.up[v].length, 0);
-    const room = Math.min(MOST_FOR_EDGES, entering * FOR_EACH_EDGE[direction]);
+    const room = Math.min(MOST_FOR_EDGES[direction], entering * FOR_EACH_EDGE[direction]);
     const start = bands.length ? end + BETWEEN_LAYERS[direction] + room : 0;
     end = start + Math.max(0, ...inside);
     bands.push([start, end]);

@@ -24,8 +24,8 @@ const sections = [
   data.groups === null ? null : section("groups", "Agreement with the groups", null,
     groupTable(data)),
   state.n < 2 ? null : section("heat", "All pairs at a glance",
-    "Probability that the row comes before the column, earliest items first. Full colour is a sure " +
-    "precedence, half tones are open. Choose a cell to see the evidence.",
+    "Probability that the row comes before the column, earliest items first. Full colour is a " +
+    "sure precedence, half tones are open. Choose a cell to see the evidence.",
     html("div", { class: "card" }, heatmap(state, tip), heatLegend())),
   state.n < 2 ? null : section("pairs", "Pair by pair", null,
     html("div", { class: "card" }, pairLists(state))),
@@ -43,11 +43,12 @@ const sections = [
   scalars(data)),
   section("convergence", "Did it converge?", null,
     html("div", { class: "card" }, ...convergence(data))),
-  section("provenance", "How it was made", null, html("div", { class: "card" }, ...provenance(data))),
+  section("provenance", "How it was made", null,
+    html("div", { class: "card" }, ...provenance(data))),
 ];
 const kept = sections.filter((part) => part !== null);
-refill(document.getElementById("page"), head(data), contents(kept), ...kept, foot(data), card(state),
-  tip.element);
+refill(document.getElementById("page"), head(data), contents(kept), ...kept, foot(data),
+  card(state), tip.element);
 drawing.start();
 
 function contents(kept) {

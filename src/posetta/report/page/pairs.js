@@ -47,15 +47,15 @@ export function pairLists(state) {
     ["ordered", "Ordered", point ? "Pairs that the order fixes."
       : `Pairs with a fixed order, probability at least ${percent}; the surest first.`],
     ["free", "Free", point ? "Pairs that the order leaves free."
-      : `Pairs that may come either way, probability at least ${percent}: safe to swap, or to run ` +
-        "side by side."],
-    ["undecided", "Undecided", "Pairs that are neither: more traces would help most here; the most " +
-      "open first."],
-    ["oneOrder", "Seen one way only", "Every trace that holds both shows the same order. The data " +
-      "alone cannot tell such a pair from a prerequisite, however likely it is; the fewest " +
+      : `Pairs that may come either way, probability at least ${percent}: safe to swap, or to ` +
+        "run side by side."],
+    ["undecided", "Undecided", "Pairs that are neither: more traces would help most here; the " +
+      "most open first."],
+    ["oneOrder", "Seen one way only", "Every trace that holds both shows the same order. The " +
+      "data alone cannot tell such a pair from a prerequisite, however likely it is; the fewest " +
       "sightings first."],
-    ["never", "Never together", "No trace holds both. Their probabilities rest on other pairs and " +
-      "on the prior."],
+    ["never", "Never together", "No trace holds both. Their probabilities rest on other pairs " +
+      "and on the prior."],
   ].filter(([key]) => !(point && key === "undecided"));
   const body = html("div", { role: "tabpanel", id: "pair-list" });
   const buttons = tabs.map(([key, title, words]) => html("button", {
@@ -92,11 +92,13 @@ function table(state, pairs) {
 function row(state, pair) {
   const number = (label, p, strong) => html("td", { class: "number", "data-label": label },
     html("span", { class: strong ? `dot step${step(p)}` : "dot none" }), probability(p));
+  const name = (item) => labelled(state.name(item), 40);
   return html("tr", {},
     html("td", {}, html("button", { class: "link pair-name",
-      onclick: () => state.focusPair(pair.first, pair.second) }, labelled(state.name(pair.first), 40), html("span", { class: "arrow" }, " → "),
-    labelled(state.name(pair.second), 40))),
+      onclick: () => state.focusPair(pair.first, pair.second) },
+    name(pair.first), html("span", { class: "arrow" }, " → "), name(pair.second))),
     number("→", pair.before, true), number("←", pair.after, false),
     number("either", pair.either, false),
-    html("td", { class: "number", "data-label": "seen" }, `${pair.seenBefore} : ${pair.seenAfter}`));
+    html("td", { class: "number", "data-label": "seen" },
+      `${pair.seenBefore} : ${pair.seenAfter}`));
 }

@@ -1,4 +1,4 @@
-/** Where vertices stand within their layer: near their neighbours, long edges straight, no overlap. */
+/** Where vertices stand in their layer: near their neighbours, long edges straight, no overlap. */
 
 const SWEEPS = 40;
 /** How hard a neighbour pulls: long edges keep straight, items keep to items. */

@@ -1,8 +1,8 @@
-/** The plainer parts of the page: head, levels, groups, scalars, convergence, scores, provenance. */
+/** The plainer parts: head, levels, groups, scalars, convergence, scores, provenance. */
 
 import { counted, figure, html, labelled, probability, refill, svg } from "./dom.js";
 import { histogram, lines, reliability } from "./charts.js";
-import { groupMark } from "./diagram.js";
+import { groupMark } from "./legend.js";
 
 const BAD = ["unmixed", "diverged", "budget_reached"];
 
@@ -19,25 +19,27 @@ export function head(data) {
   const fact = (value, words) => html("div", { class: "fact" },
     html("strong", {}, typeof value === "number" ? value.toLocaleString("en") : value),
     html("span", {}, words));
-  const distinct = facts.n_unique === facts.n_traces ? "traces" : `traces, ${facts.n_unique} distinct`;
+  const distinct = facts.n_unique === facts.n_traces ? "" : `, ${facts.n_unique} distinct`;
   return html("header", { class: "head" },
     html("p", { class: "eyebrow" }, "Posetta report"),
     html("h1", {}, html("bdi", {}, facts.title)),
     html("p", { class: "verdict", id: "verdict" }, facts.verdict),
     banner(facts),
     html("div", { class: "facts" }, fact(facts.n_items, facts.n_items === 1 ? "item" : "items"),
-      fact(facts.n_traces, distinct), fact(facts.levels, "levels"),
+      fact(facts.n_traces, `traces${distinct}`), fact(facts.levels, "levels"),
       fact(facts.method, facts.method_words)));
 }
 
 function banner(facts) {
-  const kind = BAD.includes(facts.status) ? "bad" : facts.status === "approximate" ? "fair" : "good";
+  const fair = facts.status === "approximate" ? "fair" : "good";
+  const kind = BAD.includes(facts.status) ? "bad" : fair;
   const label = { bad: "Not converged", fair: "Approximate", good: "Status ok" }[kind];
   const title = facts.status === "budget_reached" ? "Stopped early" : label;
   return html("div", { class: `banner ${kind}`, id: "status", role: kind === "bad" ? "alert" : null,
     "data-status": facts.status },
   html("strong", {}, title), html("span", {}, facts.status_words),
-  facts.warnings.length ? html("ul", {}, ...facts.warnings.map((words) => html("li", {}, words))) : null);
+  facts.warnings.length
+    ? html("ul", {}, ...facts.warnings.map((words) => html("li", {}, words))) : null);
 }
 
 /** Items of each level, which no precedence above the threshold orders among themselves. */
@@ -59,7 +61,8 @@ export function levels(state) {
 /** How far the order agrees with the groups. */
 export function groupTable(data) {
   const { names, sizes, before, along } = data.groups;
-  const mark = (k) => svg("svg", { width: 14, height: 14, "aria-hidden": "true" }, groupMark(k, 7, 7));
+  const size = { width: 14, height: 14, "aria-hidden": "true" };
+  const mark = (k) => svg("svg", size, groupMark(k, 7, 7));
   const rows = names.map((name, g) => html("tr", {},
     html("th", { scope: "row" }, mark(g), " ", labelled(name, 40),
       html("span", { class: "muted" }, ` ${sizes[g]}`)),
@@ -73,8 +76,8 @@ export function groupTable(data) {
       html("thead", {}, html("tr", {}, html("td", {}), ...names.map((name, k) =>
         html("th", { scope: "col" }, mark(k), " ", labelled(name, 16))))),
       html("tbody", {}, ...rows))),
-    html("p", { class: "muted" }, "Each cell: the share of pairs in which an item of the row's group " +
-      "precedes one of the column's."));
+    html("p", { class: "muted" }, "Each cell: the share of pairs in which an item of the row's " +
+      "group precedes one of the column's."));
 }
 
 /** Posterior of the scalars and of the order's shape. */
@@ -99,8 +102,10 @@ export function convergence(data) {
     quantities.length ? html("div", { class: "scroll" }, html("table", { class: "plain" },
       html("thead", {}, html("tr", {}, html("th", { scope: "col" }, "quantity"),
         html("th", { scope: "col" }, "R-hat"), html("th", { scope: "col" }, "effective draws"))),
-      html("tbody", {}, ...quantities.map((row) => html("tr", {}, html("th", { scope: "row" }, row.name),
-        html("td", { class: row.r_hat > 1.05 ? "number poor" : "number" }, row.r_hat === null ? "–" : row.r_hat.toFixed(2)),
+      html("tbody", {}, ...quantities.map((row) => html("tr", {},
+        html("th", { scope: "row" }, row.name),
+        html("td", { class: row.r_hat > 1.05 ? "number poor" : "number" },
+          row.r_hat === null ? "–" : row.r_hat.toFixed(2)),
         html("td", { class: row.ess !== null && row.ess < 100 ? "number poor" : "number" },
           row.ess === null ? "–" : figure(Math.round(row.ess)))))))) : null,
     facts.length ? html("dl", { class: "facts-list" }, ...facts.flatMap((fact) => [
@@ -141,7 +146,8 @@ export function truthScores(state) {
 export function heldOut(data) {
   const shown = (row) => row.value !== null
     ? `${figure(row.value)}${row.error === null ? "" : ` ± ${figure(row.error)}`}`
-    : `infinite: ${row.n_impossible} of ${row.n} impossible; ${figure(row.finite_mean)} for the rest`;
+    : `infinite: ${row.n_impossible} of ${row.n} impossible; ${figure(row.finite_mean)} for ` +
+      "the rest";
   return html("div", {}, html("h3", {}, `Held-out traces (${data.test.n_traces})`),
     html("dl", { class: "facts-list" }, ...data.test.rows.flatMap((row) => [
       html("dt", {}, `NLL of a ${row.name}, ${row.likelihood} likelihood`),
@@ -157,7 +163,8 @@ export function surprise(state) {
       html("span", { class: "number" }, entry.bits === null ? "impossible"
         : `${entry.bits.toFixed(2)} bits a step`),
       html("span", { class: "muted" }, `step ${entry.step + 1}: `,
-        labelled(state.name(entry.items[entry.step]), 40), `, chance ${probability(entry.probability)}`,
+        labelled(state.name(entry.items[entry.step]), 40),
+        `, chance ${probability(entry.probability)}`,
         ` where a blind guess has ${probability(1 / entry.candidates)}`)),
     html("p", { class: "sequence" }, ...entry.items.flatMap((item, k) => [
       k ? html("span", { class: "muted" }, " → ") : null,
@@ -188,6 +195,7 @@ export function provenance(data) {
 
 /** "40 traces, 13 items" for the foot of the page. */
 export function foot(data) {
-  return html("footer", {}, `${counted(data.n_traces, "trace")}, ${counted(data.items.length, "item")}. `,
+  const size = `${counted(data.n_traces, "trace")}, ${counted(data.items.length, "item")}. `;
+  return html("footer", {}, size,
     "An inferred order is decision support, not proof of cause or rank.");
 }

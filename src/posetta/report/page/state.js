@@ -1,4 +1,4 @@
-/** What the reader looks at now: a threshold, the order it gives, and an item or a pair in focus. */
+/** What the reader looks at: a threshold, the order it gives, an item or a pair in focus. */
 
 import { decode } from "./decode.js";
 

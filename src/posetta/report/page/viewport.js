@@ -1,4 +1,4 @@
-/** Zoom and pan. The diagram scrolls in its box like any page, so touch, wheel and keys just work. */
+/** Zoom and pan. The diagram scrolls in its box like a page, so touch, wheel and keys just work. */
 
 const LEAST = 0.15;
 const MOST = 2.5;
@@ -48,7 +48,8 @@ export function viewport(box, natural, apply) {
     /** As much as stays readable, from the start of the order. */
     open() {
       const { width, height } = natural();
-      const first = Math.min(1.1, Math.max(READABLE, Math.min(box.clientWidth / width, tallest() / height)));
+      const whole = Math.min(box.clientWidth / width, tallest() / height);
+      const first = Math.min(1.1, Math.max(READABLE, whole));
       // It may grow, but not jump back, while the threshold slides.
       grown = Math.max(grown, Math.min(tallest(), height * first));
       box.style.height = `${grown}px`;
@@ -70,12 +71,21 @@ export function viewport(box, natural, apply) {
 /** Drag with the mouse; a finger scrolls by itself. */
 function drag(box) {
   let from = null;
+  let moved = false;
   box.addEventListener("pointerdown", (event) => {
     if (event.pointerType !== "mouse" || event.button !== 0) return;
     from = { x: event.clientX + box.scrollLeft, y: event.clientY + box.scrollTop };
+    moved = false;
   });
+  // The end of a drag is not a choice of the item below the pointer.
+  box.addEventListener("click", (event) => {
+    if (moved) event.stopPropagation();
+    moved = false;
+  }, { capture: true });
   window.addEventListener("pointermove", (event) => {
     if (from === null) return;
+    const [x, y] = [from.x - box.scrollLeft, from.y - box.scrollTop];
+    if (Math.hypot(x - event.clientX, y - event.clientY) > 4) moved = true;
     box.scrollLeft = from.x - event.clientX;
     box.scrollTop = from.y - event.clientY;
   });
