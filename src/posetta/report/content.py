@@ -34,6 +34,7 @@ _METHODS = {
 }
 _STATUS = {
     "ok": "The fit passed its checks.",
+    "point": "A rule that gives one order; there is nothing to converge.",
     "approximate": "An approximation that converged. Probabilities near 1/2 may be off.",
     "budget_reached": "The run ended before it was done. Treat the probabilities as provisional.",
     "unmixed": "The fit has not converged. Do not rely on these probabilities yet.",
@@ -95,7 +96,7 @@ def _head(posterior: Posterior, threshold: float) -> dict[str, Any]:
         "method_words": _METHODS.get(posterior.method, ""),
         "verdict": verdict(posterior),
         "status": posterior.status,
-        "status_words": _STATUS[posterior.status],
+        "status_words": _STATUS["point" if posterior.is_point else posterior.status],
         "warnings": list(posterior.warnings),
         "levels": posterior.decode(threshold).depth,
     }

@@ -12,7 +12,7 @@ const WIDEST = 210;
 const LETTERS = 32;
 const MARGIN = 24;
 /** With more lines than this for each item they are drawn thin and faint, until one is chosen. */
-const DENSE = 3.5;
+const DENSE = 6;
 
 /** The whole section: controls, drawing, free-standing items. */
 export function diagram(state, tip) {

@@ -38,7 +38,7 @@ export function sortedPairs(state) {
   return lists;
 }
 
-/** The section: a tab for each list. */
+/** The section: a button for each list. */
 export function pairLists(state) {
   const lists = sortedPairs(state);
   const percent = `${Math.round(state.data.sure * 100)} %`;
@@ -57,19 +57,19 @@ export function pairLists(state) {
     ["never", "Never together", "No trace holds both. Their probabilities rest on other pairs " +
       "and on the prior."],
   ].filter(([key]) => !(point && key === "undecided"));
-  const body = html("div", { role: "tabpanel", id: "pair-list" });
+  const body = html("div", { id: "pair-list" });
   const buttons = tabs.map(([key, title, words]) => html("button", {
-    role: "tab", class: "tab", "data-list": key, "aria-controls": "pair-list",
+    class: "tab", "data-list": key, "aria-controls": "pair-list",
     onclick: () => choose(key, words),
   }, title, " ", html("span", { class: "tally" }, lists[key].length.toLocaleString("en"))));
   const choose = (key, words) => {
     for (const button of buttons) {
-      button.setAttribute("aria-selected", String(button.dataset.list === key));
+      button.setAttribute("aria-pressed", String(button.dataset.list === key));
     }
     refill(body, html("p", { class: "muted" }, words), ...table(state, lists[key]));
   };
   choose(tabs[0][0], tabs[0][2]);
-  return html("div", { class: "pairs" }, html("div", { role: "tablist", class: "tabs",
+  return html("div", { class: "pairs" }, html("div", { role: "group", class: "tabs",
     "aria-label": "Lists of pairs" }, ...buttons), body);
 }
 
