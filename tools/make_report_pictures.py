@@ -21,13 +21,11 @@ from selenium.webdriver.chrome.service import Service
 PICTURES = Path(__file__).parent.parent / "docs" / "pictures"
 SHOTS = {
     # picture: (page, width, height, scheme, what to scroll to, what to click)
-    "report-demo": (0, 1440, 900, "light", "#order", ".edge[data-first='1']"),
-    "report-bishops": (1, 1440, 900, "light", "#order", ".node[data-item='20']"),
-    "report-workflow": (2, 1440, 980, "light", "#order", "[aria-label='Show everything']"),
+    "report-demo": (0, 1280, 800, "light", "#order", ".edge[data-first='1']"),
+    "report-bishops": (1, 1280, 800, "light", "#order", ".node[data-item='20']"),
+    "report-workflow": (2, 1280, 940, "light", "#order", "[aria-label='Show everything']"),
     "report-phone": (0, 390, 844, "dark", ".viewport", ".node[data-item='4']"),
 }
-COLOURS = 256
-"""A palette makes a picture of some 100 kB instead of 250."""
 
 
 def main(pages: list[str]) -> None:
@@ -64,9 +62,7 @@ def picture(
         choice,
     )
     taken = browser.execute_cdp_cmd("Page.captureScreenshot", {})["data"]
-    seen = Image.open(io.BytesIO(base64.b64decode(taken))).convert("RGB")
-    # Coverage, not frequency: the few pixels of a group's mark keep their colour.
-    return seen.quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    return Image.open(io.BytesIO(base64.b64decode(taken))).convert("RGB")
 
 
 if __name__ == "__main__":
