@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from posetta import baselines, data, evaluate, infer, model, order, posterior, suite
+    from posetta import baselines, data, evaluate, infer, model, order, posterior, report, suite
     from posetta.data import ReadReport, Traces, read_traces, write_traces
     from posetta.data.demo import demo_order, demo_traces
     from posetta.errors import InputError, MissingExtra, SettingError
@@ -63,7 +63,17 @@ _HOME = {
     "load": "posetta.posterior.io",
     "save": "posetta.posterior.io",
 }
-_ROOMS = ("baselines", "data", "evaluate", "infer", "model", "order", "posterior", "suite")
+_ROOMS = (
+    "baselines",
+    "data",
+    "evaluate",
+    "infer",
+    "model",
+    "order",
+    "posterior",
+    "report",
+    "suite",
+)
 
 __all__ = [
     "Exact",
@@ -98,6 +108,7 @@ __all__ = [
     "posterior",
     "read_order",
     "read_traces",
+    "report",
     "save",
     "simulate",
     "suite",

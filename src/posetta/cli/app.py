@@ -16,6 +16,7 @@ from posetta import __version__
 from posetta.cli.data import data
 from posetta.cli.demo import demo
 from posetta.cli.fit import fit
+from posetta.cli.report import report
 from posetta.cli.simulate import simulate
 from posetta.cli.suite import suite
 from posetta.errors import InputError, MissingExtra, SettingError
@@ -34,6 +35,7 @@ app = typer.Typer(
 app.command()(demo)
 app.command()(data)
 app.command()(fit)
+app.command()(report)
 app.command()(simulate)
 app.add_typer(suite)
 

@@ -1,0 +1,63 @@
+"""``posetta report``: the page of a saved result."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from posetta.cli import options
+
+
+def report(
+    result: Annotated[str, typer.Argument(help="Result folder that `posetta fit` wrote.")],
+    out: Annotated[
+        str | None, typer.Option(help="File to write; `report.html` in the result folder.")
+    ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(help="CSV file with columns `item` and `group` (and perhaps `name`)."),
+    ] = None,
+    truth: Annotated[
+        str | None, typer.Option(help="Order file to compare with: recovery and calibration.")
+    ] = None,
+    test: Annotated[str | None, typer.Option(help="Held-out traces to score.")] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(help="Where the slider starts; by default the threshold of the result."),
+    ] = None,
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Write a result as one HTML page: diagram, pairs, convergence, settings. Opens from disk.
+
+    Example: `posetta report result --groups offices.csv`
+    """
+    import json as json_module
+    from pathlib import Path
+
+    from posetta.data import read_traces
+    from posetta.errors import InputError
+    from posetta.order import read_order
+    from posetta.posterior.io import SUMMARY_FILE, load
+    from posetta.report import read_groups, write_report
+
+    posterior = load(result)
+    page = Path(result) / "report.html" if out is None else Path(out)
+    if out is not None and page.exists() and not force:
+        raise InputError(f"{page} exists. Choose another file, or replace it with --force.")
+    if threshold is None:
+        head = json_module.loads((Path(result) / SUMMARY_FILE).read_text(encoding="utf-8"))
+        threshold = float(head["threshold"])
+    write_report(
+        posterior,
+        page,
+        threshold=threshold,
+        groups=None if groups is None else read_groups(groups),
+        truth=None if truth is None else read_order(truth),
+        test=None if test is None else read_traces(test),
+    )
+    if json:
+        print(json_module.dumps({"report": str(page), "bytes": page.stat().st_size}))
+    else:
+        print(f"Wrote {page} ({page.stat().st_size / 1000:,.0f} kB). Open it in a browser.")

@@ -1,0 +1,68 @@
+"""How good is it, where a true order or held-out traces are given?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from posetta.data import Traces
+from posetta.evaluate import NegativeLogLikelihood, closure_scores, step_nll, trace_nll
+from posetta.order import Poset
+from posetta.posterior import Posterior
+
+_BINS = 10
+
+
+def truth_content(posterior: Posterior, truth: Poset, threshold: float) -> dict[str, Any]:
+    """Return recovery at the threshold, Brier score and calibration against a true order.
+
+    Calibration sorts all ordered pairs into ten bins of Pr(i before j) and sets the mean
+    probability of each bin beside the share that is true.
+    """
+    scores = closure_scores(posterior.decode(threshold), truth)
+    aligned = truth.reindex(posterior.items)
+    apart = ~np.eye(len(posterior.items), dtype=bool)
+    said, true = posterior.precedence[apart], aligned.closure[apart]
+    content: dict[str, Any] = {
+        "closure": np.argwhere(aligned.closure).tolist(),
+        "precision": scores.precision,
+        "recall": scores.recall,
+        "f1": scores.f1,
+        "brier": float(np.mean((said - true) ** 2)) if len(said) else 0.0,
+    }
+    if not posterior.is_point:
+        bin_of = np.minimum((said * _BINS).astype(int), _BINS - 1)
+        content["reliability"] = [
+            {
+                "said": float(said[bin_of == b].mean()),
+                "true": float(true[bin_of == b].mean()),
+                "n": int((bin_of == b).sum()),
+            }
+            for b in range(_BINS)
+            if (bin_of == b).any()
+        ]
+    return content
+
+
+def held_out_content(posterior: Posterior, test: Traces) -> dict[str, Any]:
+    """Return trace and step NLL of held-out traces, under the result's own and the hard model."""
+    likelihoods = ("own",) if posterior.likelihood == "hard" else ("own", "hard")
+    rows = []
+    for likelihood in likelihoods:
+        words = "exact frontier" if (posterior.likelihood, likelihood) != ("relaxed", "own") else ""
+        for name, nll in (("trace", trace_nll), ("step", step_nll)):
+            value = nll(posterior, test, likelihood)
+            rows.append({"name": name, "likelihood": words or "relaxed", **_nll(value)})
+    return {"n_traces": len(test), "rows": rows}
+
+
+def _nll(value: NegativeLogLikelihood) -> dict[str, Any]:
+    finite = np.isfinite(value)
+    return {
+        "value": float(value) if finite else None,
+        "error": value.standard_error,
+        "n": value.n,
+        "n_impossible": value.n_impossible,
+        "finite_mean": value.finite_mean if np.isfinite(value.finite_mean) else None,
+    }
