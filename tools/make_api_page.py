@@ -12,7 +12,7 @@ from pathlib import Path
 import posetta
 
 PAGE = Path(__file__).parent.parent / "docs" / "api.md"
-ROOMS = ("order", "data", "model", "posterior", "baselines", "infer", "evaluate")
+ROOMS = ("order", "data", "model", "posterior", "baselines", "infer", "evaluate", "plots")
 
 
 def render() -> str:

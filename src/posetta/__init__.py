@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from posetta import baselines, data, evaluate, infer, model, order, posterior
+    from posetta import baselines, data, evaluate, infer, model, order, plots, posterior
     from posetta.data import ReadReport, Traces, read_traces, write_traces
     from posetta.data.demo import demo_order, demo_traces
     from posetta.errors import InputError, MissingExtra, SettingError
@@ -59,7 +59,7 @@ _HOME = {
     "load": "posetta.posterior.io",
     "save": "posetta.posterior.io",
 }
-_ROOMS = ("baselines", "data", "evaluate", "infer", "model", "order", "posterior")
+_ROOMS = ("baselines", "data", "evaluate", "infer", "model", "order", "plots", "posterior")
 
 __all__ = [
     "Exact",
@@ -89,6 +89,7 @@ __all__ = [
     "load",
     "model",
     "order",
+    "plots",
     "posterior",
     "read_order",
     "read_traces",
