@@ -23,7 +23,7 @@ from posetta.infer.methods import HardMCMC
 from posetta.infer.progress import Report
 from posetta.model.model import Model
 from posetta.posterior import Draws, Posterior
-from posetta.posterior.diagnostics import chain_diagnostics, mixing_status
+from posetta.posterior.diagnostics import chain_diagnostics, mixing_status, split_r_hat
 
 # A portion of sweeps between two looks at the clock.
 _PORTION_SECONDS = 0.1
@@ -129,8 +129,11 @@ def _words(chains: Sequence[ChainRun], seconds: float) -> str:
         seconds, 1e-3
     )
     kept = min(chain.n_kept for chain in chains)
-    state = f"{kept} draws a chain" if kept else "warming up"
-    return f"{state}, {rate / 1e3:,.0f} k proposals/s"
+    if not kept:
+        return f"{len(chains)} chains warming up, {rate / 1e3:,.0f} k proposals/s"
+    agreed = split_r_hat(np.stack([chain.kept.log_posterior[:kept] for chain in chains]))
+    mixing = "" if np.isnan(agreed) else f", R-hat {agreed:.2f}"
+    return f"{kept} draws a chain{mixing}, {rate / 1e3:,.0f} k proposals/s"
 
 
 def _posterior(
