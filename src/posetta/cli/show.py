@@ -46,7 +46,11 @@ def saved_threshold(result: str) -> float:
     import json as json_module
     from pathlib import Path
 
+    from posetta.errors import InputError
     from posetta.posterior.io import SUMMARY_FILE
 
     content = json_module.loads((Path(result) / SUMMARY_FILE).read_text(encoding="utf-8"))
-    return float(content["threshold"])
+    threshold = content.get("threshold")
+    if not isinstance(threshold, int | float):
+        raise InputError(f"{result} is damaged: {SUMMARY_FILE} names no threshold.")
+    return float(threshold)
