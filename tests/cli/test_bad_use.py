@@ -19,15 +19,25 @@ from posetta.cli import main
 RUNS = "a,b,c\nb,a,c\na,b,c\n"
 
 
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A result, made once."""
+    folder = tmp_path_factory.mktemp("made")
+    (folder / "runs.txt").write_text(RUNS)
+    out = folder / "good"
+    arguments = ["fit", str(folder / "runs.txt"), "--method", "maximal", "--out", str(out)]
+    assert main([*arguments, "--quiet"]) == 0
+    return out
+
+
 @pytest.fixture
-def room(tmp_path: Path) -> Path:
+def room(tmp_path: Path, good: Path) -> Path:
     """A folder with traces, unreadable data and a good result."""
     (tmp_path / "runs.txt").write_text(RUNS)
     (tmp_path / "binary.csv").write_bytes(bytes(range(256)))
     (tmp_path / "broken.jsonl").write_text('{"items": ["a", "b"]\n')
     (tmp_path / "empty.csv").write_text("")
-    runs, out = str(tmp_path / "runs.txt"), str(tmp_path / "good")
-    assert main(["fit", runs, "--method", "maximal", "--out", out, "--quiet"]) == 0
+    shutil.copytree(good, tmp_path / "good")
     return tmp_path
 
 

@@ -48,7 +48,7 @@ def test_folders_and_patterns_are_inputs(
 def test_the_summary_says_what_is_required_free_and_open(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["fit", str(runs), "--seed", "1"]) == 0
+    assert main(["fit", str(runs), "--seed", "1", "--set", "prior_draws=5000"]) == 0
     printed = capsys.readouterr().out
     for text in (
         "5 traces, 2 distinct, 3 items",
@@ -64,7 +64,8 @@ def test_holdout_is_seeded_scored_and_saved(
     runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "result"
-    fit = ["fit", str(runs), "--holdout", "0.4", "--seed", "3"]
+    quick = ["--set", "prior_draws=5000"]
+    fit = ["fit", str(runs), "--holdout", "0.4", "--seed", "3", *quick]
     assert main([*fit, "--out", str(out)]) == 0
     printed = capsys.readouterr().out
     assert "Held out 2 traces; fitting the other 3." in printed
@@ -118,7 +119,7 @@ def test_the_command_line_wins_over_the_file(
         ("method = ", "not TOML"),
         ("[method]\na = 1", "is a table"),
         ("tau = [1, 2]", "is a list"),
-        ("tau = 'warm'", "warm"),
+        ("tau = 'warm'", "--tau"),
     ],
 )
 def test_bad_settings_files_are_refused(

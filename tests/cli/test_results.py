@@ -24,6 +24,7 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> Path:
     text = "".join(json.dumps({"items": line}) + "\n" for line in lines)
     (folder / "runs.jsonl").write_text(text)
     arguments = ["fit", str(folder / "runs.jsonl"), "--seed", "2", "--threshold", "0.4"]
+    arguments += ["--set", "prior_draws=20000"]
     assert main([*arguments, "--out", str(folder / "result"), "--quiet"]) == 0
     return folder / "result"
 
