@@ -71,13 +71,13 @@ def test_holdout_is_seeded_scored_and_saved(
     assert "Held out 2 traces; fitting the other 3." in printed
     assert "-log probability of a trace" in printed
     posterior = load(out)
-    test = read_traces(out / "test.jsonl", items=posterior.items)
+    test = read_traces(out / "held-out.jsonl", items=posterior.items)
     assert (len(posterior.traces), len(test)) == (3, 2)
     assert sorted([*posterior.traces, *test]) == sorted(read_traces(runs))
     assert main([*fit, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["data"]["hash"] == posterior.traces.hash
-    assert main(["evaluate", str(out), "--test", str(out / "test.jsonl"), "--json"]) == 0
+    assert main(["evaluate", str(out), "--test", str(out / "held-out.jsonl"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["test"] == told["test"]
 
 
@@ -180,6 +180,6 @@ def test_a_repeat_is_reported_with_the_option_to_type(
 def test_quiet_prints_nothing_when_nothing_is_wrong(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["fit", str(runs), "--method", "majority", "--quiet"]) == 0
+    assert main(["fit", str(runs), "--method", "maximal", "--quiet"]) == 0
     shown = capsys.readouterr()
     assert shown.out == shown.err == ""

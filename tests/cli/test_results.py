@@ -48,8 +48,8 @@ def test_evaluate_against_a_truth_and_traces(
 ) -> None:
     truth = tmp_path / "truth.json"
     write_order(Poset.from_pairs([(ITEMS[0], ITEMS[1])], items=ITEMS[::-1]), truth)
-    (tmp_path / "good.txt").write_text(",".join(ITEMS) + "\n")
-    test = ["--test", str(tmp_path / "good.txt")]
+    (tmp_path / "good.jsonl").write_text(json.dumps({"items": ITEMS}) + "\n")
+    test = ["--test", str(tmp_path / "good.jsonl")]
     assert main(["evaluate", str(result), "--truth", str(truth), *test, "--json"]) == 0
     scores = json.loads(capsys.readouterr().out)
     assert scores["truth"]["n_recovered"] == 1
@@ -63,8 +63,9 @@ def test_evaluate_against_a_truth_and_traces(
 def test_impossible_traces_are_counted_not_hidden(
     result: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    reverse = tmp_path / "reverse.txt"
-    reverse.write_text(",".join(ITEMS[::-1]) + "\n" + ",".join(ITEMS) + "\n")
+    reverse = tmp_path / "reverse.jsonl"
+    lines = [json.dumps({"items": items}) for items in (ITEMS[::-1], ITEMS)]
+    reverse.write_text("\n".join(lines) + "\n")
     point = tmp_path / "point"
     runs = str(result.parent / "runs.jsonl")
     assert main(["fit", runs, "--method", "maximal", "--out", str(point), "--quiet"]) == 0

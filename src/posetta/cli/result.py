@@ -26,7 +26,7 @@ def write_result(
 ) -> list[str]:
     """Write a result folder, all at once, and return the names of its files.
 
-    ``settings`` is the text of ``settings.toml``; held-out traces go to ``test.jsonl``.
+    ``settings`` is the text of ``settings.toml``; held-out traces go to ``held-out.jsonl``.
     """
     from posetta.data import write_traces
     from posetta.plots import write_hasse_svg
@@ -38,7 +38,7 @@ def write_result(
         write_hasse_svg(posterior, folder / "hasse.svg", threshold)
         (folder / "settings.toml").write_text(settings, encoding="utf-8")
         if test is not None:
-            write_traces(test, folder / "test.jsonl")
+            write_traces(test, folder / "held-out.jsonl")
         _write_page(posterior, folder / "report.html", threshold=threshold, truth=truth, test=test)
         return sorted(path.name for path in folder.iterdir())
 

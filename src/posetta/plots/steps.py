@@ -24,7 +24,7 @@ class Step(NamedTuple):
 
 def step_bars(steps: Sequence[Step]) -> Figure:
     """Draw, for every step, the probability of each remaining item: hard beside relaxed."""
-    figure, axes = style.panels(len(steps), width=2.4, height=2.4, share_y=True)
+    figure, axes = style.panels(len(steps), width=2.7, height=2.4, share_y=True)
     for number, (ax, step) in enumerate(zip(axes, steps, strict=True), start=1):
         at = np.arange(len(step.remaining))
         for shift, values, colour in (
