@@ -249,3 +249,15 @@ def test_labels_are_not_markup(tmp_path: Path, capsys: pytest.CaptureFixture[str
     printed = capsys.readouterr().out
     assert "[red]a[/red]" in printed
     assert ":smile:" in printed
+
+
+def test_shell_completion_knows_the_verbs() -> None:
+    words = {"_POSETTA_COMPLETE": "complete_bash", "COMP_WORDS": "posetta e", "COMP_CWORD": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "posetta"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **words},
+    )
+    assert set(done.stdout.split()) == {"evaluate", "export"}
