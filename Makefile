@@ -44,7 +44,7 @@ help:
 
 demo: .venv/runs
 	@echo "Posetta: running the demo (the first run compiles the kernels: some seconds)"
-	@$(BIN)/posetta demo
+	@$(BIN)/posetta demo --force
 
 test: .venv/develops
 	@echo "Posetta: running the tests on all cores"
@@ -68,4 +68,4 @@ docs: .venv/documents
 	@echo "Posetta: open site/index.html"
 
 clean:
-	rm -rf .venv site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv site posetta-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

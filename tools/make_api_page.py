@@ -12,7 +12,18 @@ from pathlib import Path
 import posetta
 
 PAGE = Path(__file__).parent.parent / "docs" / "api.md"
-ROOMS = ("order", "data", "model", "posterior", "baselines", "infer", "evaluate", "suite", "report")
+ROOMS = (
+    "order",
+    "data",
+    "model",
+    "posterior",
+    "baselines",
+    "infer",
+    "evaluate",
+    "suite",
+    "plots",
+    "report",
+)
 
 
 def render() -> str:

@@ -9,7 +9,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from posetta import baselines, data, evaluate, infer, model, order, posterior, report, suite
+    from posetta import (
+        baselines,
+        data,
+        evaluate,
+        infer,
+        model,
+        order,
+        plots,
+        posterior,
+        report,
+        suite,
+    )
     from posetta.data import ReadReport, Traces, read_traces, write_traces
     from posetta.data.demo import demo_order, demo_traces
     from posetta.errors import InputError, MissingExtra, SettingError
@@ -70,6 +81,7 @@ _ROOMS = (
     "infer",
     "model",
     "order",
+    "plots",
     "posterior",
     "report",
     "suite",
@@ -105,6 +117,7 @@ __all__ = [
     "load",
     "model",
     "order",
+    "plots",
     "posterior",
     "read_order",
     "read_traces",

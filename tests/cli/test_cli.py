@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -25,11 +26,23 @@ def runs(tmp_path: Path) -> Path:
     return path
 
 
-def test_demo_tells_what_the_data_are_and_what_follows(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo"]) == 0
+def test_demo_tells_what_the_data_are_and_what_follows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "demo"
+    assert main(["demo", "--out", str(out)]) == 0
     printed = capsys.readouterr().out
     for text in ("40  39 distinct", "Pairs seen in both orders", "deploy to production", "F1"):
         assert text in printed
+    findings = printed.split("Three findings")[1]
+    assert re.findall(r"^(\d)\. ", findings, re.MULTILINE) == ["1", "2", "3"]
+    assert "must come before" in findings
+    assert "can be swapped" in findings
+    assert f"Open {out}" in findings
+    assert load(out).status == "ok"
+    assert {"hasse.svg", "result.json", "posterior.nc"} <= {path.name for path in out.iterdir()}
+    assert main(["demo", "--out", str(out)]) == 2  # before any work is done
+    assert "--force" in capsys.readouterr().err
 
 
 def test_data_describes(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -137,16 +150,20 @@ def test_simulate_writes_files_that_read_back(
         (["fit", "{runs}", "--items", "{folder}/none.txt"], "none.txt"),
         (["simulate", "--items", "5", "--lengths", "nan", "--out", "{folder}/x"], "--lengths nan"),
         (["fit", "{runs}", "--dim", "many"], "--dim many"),
-        (["fit", "{runs}", "--noise", "1.5"], "noise=1.5"),
-        (["fit", "{runs}", "--threshold", "2"], "threshold=2"),
+        (["fit", "{runs}", "--noise", "1.5"], "--noise 1.5"),
+        (["fit", "{runs}", "--threshold", "2"], "--threshold 2"),
         (["fit", "{runs}", "--out", "{runs}"], "is a file"),
-        (["fit", "{runs}", "--format", "xml"], "format='xml'"),
+        (["fit", "{runs}", "--format", "xml"], "--format xml"),
         (["fit"], "Missing argument"),
         (["fit", "{runs}", "--frobnicate"], "--frobnicate"),
-        (["data", "{folder}"], "{folder}"),
-        (["simulate", "--items", "0", "--out", "{folder}/x"], "n_items=0"),
+        (["data", "{folder}/empty"], "no file in this folder"),
+        (["data", "{folder}/*.csv"], "no file matches"),
+        (["fit", "{runs}", "--set", "rungs"], "name=value"),
+        (["fit", "{runs}", "--method", "hard", "--set", "magic=1"], "magic"),
+        (["fit", "{runs}", "--holdout", "1.5"], "1.5"),
+        (["simulate", "--items", "0", "--out", "{folder}/x"], "--items 0"),
         (["simulate", "--items", "5", "--ip-cov", "lots", "--out", "{folder}/x"], "--ip-cov lots"),
-        (["simulate", "--items", "5", "--lengths", "9", "--out", "{folder}/x"], "lengths=9"),
+        (["simulate", "--items", "5", "--lengths", "9", "--out", "{folder}/x"], "--lengths 9"),
         (["simulate", "--items", "5", "--out", "{runs}/x"], "cannot be written"),
         (["frobnicate"], "frobnicate"),
     ],
@@ -155,6 +172,7 @@ def test_bad_use_is_one_message_and_code_2(
     arguments: list[str], message: str, runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = str(runs.parent)
+    (runs.parent / "empty").mkdir()
     filled = [a.format(runs=runs, folder=folder) for a in arguments]
     before = sorted(runs.parent.rglob("*"))
     assert main(filled) == 2
@@ -166,14 +184,16 @@ def test_bad_use_is_one_message_and_code_2(
 
 
 def test_every_verb_has_help_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:
-    for verb in ("demo", "data", "fit", "simulate"):
+    for verb in ("demo", "data", "fit", "show", "evaluate", "export", "simulate"):
         assert main([verb, "--help"]) == 0
         assert f"posetta {verb}" in capsys.readouterr().out
 
 
 def test_version_names_dependencies(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
-    assert "numba" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "numba" in printed
+    assert "matplotlib" in printed
 
 
 def test_control_characters_do_not_reach_the_terminal(
@@ -229,3 +249,15 @@ def test_labels_are_not_markup(tmp_path: Path, capsys: pytest.CaptureFixture[str
     printed = capsys.readouterr().out
     assert "[red]a[/red]" in printed
     assert ":smile:" in printed
+
+
+def test_shell_completion_knows_the_verbs() -> None:
+    words = {"_POSETTA_COMPLETE": "complete_bash", "COMP_WORDS": "posetta e", "COMP_CWORD": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "posetta"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **words},
+    )
+    assert set(done.stdout.split()) == {"evaluate", "export"}

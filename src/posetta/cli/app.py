@@ -1,28 +1,32 @@
 """The program ``posetta``: its verbs, its exit codes, its one way to report an error.
 
-Exit codes: 0 done; 2 bad input or setting; 3 done, but the status is not ok under --strict;
-130 interrupted.
+Exit codes: 0 done; 2 bad input or setting, or interrupted; 3 done, but the status is not ok under
+--strict.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from posetta import __version__
 from posetta.cli.data import data
 from posetta.cli.demo import demo
+from posetta.cli.evaluate import evaluate
+from posetta.cli.export import export
 from posetta.cli.fit import fit
 from posetta.cli.report import report
+from posetta.cli.show import show
 from posetta.cli.simulate import simulate
 from posetta.cli.suite import suite
+from posetta.cli.words import in_our_words
 from posetta.errors import InputError, MissingExtra, SettingError
 
 BAD_INPUT = 2
-INTERRUPTED = 130
+_TYPER_INTERRUPTED = 130
 
 app = typer.Typer(
     name="posetta",
@@ -32,11 +36,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(demo)
-app.command()(data)
-app.command()(fit)
-app.command()(report)
-app.command()(simulate)
+for _verb in (demo, data, fit, show, report, evaluate, export, simulate):
+    app.command()(_verb)
 app.add_typer(suite)
 
 
@@ -44,7 +45,10 @@ def _print_version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        parts = ("numpy", "scipy", "numba", "xarray", "h5netcdf", "networkx", "typer", "rich")
+        parts = (
+            "numpy", "scipy", "numba", "nutpie", "xarray", "h5netcdf", "networkx", "matplotlib",
+            "typer", "rich",
+        )  # fmt: skip
         print(f"posetta {__version__}")
         print("with " + ", ".join(f"{name} {version(name)}" for name in parts))
         raise typer.Exit
@@ -65,18 +69,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a label that the terminal cannot show is escaped
             stream.reconfigure(errors="backslashreplace")
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    command = typer.main.get_command(app)
     try:
-        command = typer.main.get_command(app)
-        code = command.main(
-            args=None if arguments is None else list(arguments),
-            prog_name="posetta",
-            standalone_mode=False,
-        )
-        if code == INTERRUPTED:  # typer turns Ctrl-C into this code
-            print("posetta: interrupted.", file=sys.stderr)
+        code = command.main(args=words, prog_name="posetta", standalone_mode=False)
+        if code == _TYPER_INTERRUPTED:  # typer turns Ctrl-C into this code
+            raise KeyboardInterrupt
         return int(code or 0)
+    except (KeyboardInterrupt, typer.Abort):
+        print("posetta: interrupted; nothing was written.", file=sys.stderr)
+        return BAD_INPUT
     except (InputError, SettingError, MissingExtra) as error:
-        print(f"posetta: {error}", file=sys.stderr)
+        message = in_our_words(str(error), _options(command, words))
+        print(f"posetta: {message}", file=sys.stderr)
         return BAD_INPUT
     except BrokenPipeError:
         sys.stdout = None  # whoever read us has gone: nothing more to say, at exit neither
@@ -90,3 +95,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         error.show()
         return int(error.exit_code)
+
+
+def _options(command: Any, words: Sequence[str]) -> list[str]:
+    """Return the names of the options of the verb that was called."""
+    verb = next((word for word in words if word in command.commands), None)
+    if verb is None:
+        return []
+    parameters = command.commands[verb].params
+    return [name[2:] for one in parameters for name in one.opts if name.startswith("--")]

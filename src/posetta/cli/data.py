@@ -29,7 +29,7 @@ def data(
     """
     import json as json_module
 
-    from posetta.cli.show import console, show_conflicts, show_description, show_report
+    from posetta.cli.printing import console, show_conflicts, show_description, show_report
     from posetta.data.describe import describe
 
     traces = read(inputs, format, repeats, ties, empty, choice_set, case, item, time, items)
@@ -58,9 +58,11 @@ def read(
 ) -> Traces:
     """Read all inputs into one set of traces."""
     from posetta.data import read_traces
+    from posetta.data.inputs import find_inputs
 
+    found = find_inputs(inputs)
     return read_traces(
-        inputs[0] if len(inputs) == 1 else inputs,
+        found[0] if len(found) == 1 else found,
         format=format,
         items=None if items is None else _universe(items),
         repeats=repeats,

@@ -2,41 +2,70 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
+from posetta.cli import options
+
 SEED = 1
+THRESHOLD = 0.5
 COMPILES = "The first run compiles the sampler (about half a minute); later runs load it."
 
 
-def demo() -> None:
+def demo(
+    out: Annotated[str, typer.Option(help="Folder for the result.")] = "posetta-demo",
+    force: options.Force = False,
+) -> None:
     """Look at forty runs of a service release and find out what must come before what.
 
-    Example: `posetta demo`
+    Example: `posetta demo` or `posetta demo --out /tmp/demo --force`
     """
-    from posetta.cli.show import console, show_conflicts, show_description, show_posterior
+    from posetta.cli.config import to_toml
+    from posetta.cli.evaluate import against_truth, score_lines
+    from posetta.cli.printing import (
+        console,
+        plain,
+        show_conflicts,
+        show_description,
+        show_order,
+        show_status,
+    )
+    from posetta.cli.result import write_result
     from posetta.data.demo import demo_order, demo_traces
     from posetta.data.describe import describe
-    from posetta.evaluate import closure_scores, ip_cov
     from posetta.infer import choose_method, fit
+    from posetta.posterior.findings import sentences
+    from posetta.posterior.folder import RESULT_FILES, check_free
 
-    out = console()
+    check_free(out, ours=RESULT_FILES, overwrite=force)
+    screen = console()
     traces, truth = demo_traces(), demo_order()
-    out.rule("The demo data: runs of a service release, some of them missing steps")
-    show_description(out, describe(traces))
-    show_conflicts(out, traces)
+    screen.rule("The demo data: runs of a service release, some of them missing steps")
+    show_description(screen, describe(traces))
+    show_conflicts(screen, traces)
     method = choose_method(traces)
-    out.rule("What must come before what")
-    out.print(f"Fitting with method {method}. " + COMPILES)
+    screen.rule("What must come before what")
+    screen.print(f"Fitting with method {method}. " + COMPILES)
     posterior = fit(traces, method=method, seed=SEED, progress=True)
-    out.print(
-        f"{posterior.seconds['run']:.1f} s, and {posterior.seconds['compile']:.1f} s to compile."
-    )
-    show_posterior(out, posterior, 0.5)
-    out.rule("Against the true order, which the demo knows")
+    show_order(screen, posterior, THRESHOLD)
+    show_status(screen, posterior)
+    screen.rule("Against the true order, which the demo knows")
     simple = fit(traces, method="maximal")
     for name, result in ((method, posterior), ("the intersection of the traces", simple)):
-        scores = closure_scores(result.decode(), truth)
-        out.print(
-            f"{name}: precision {scores.precision:.2f}, recall {scores.recall:.2f}, F1 "
-            f"{scores.f1:.2f}: {scores.n_recovered} recovered, {scores.n_spurious} spurious, "
-            f"{scores.n_missed} missed."
-        )
-    out.print(f"{ip_cov(traces, truth):.0%} of the truly free pairs were seen in both orders.")
+        screen.print(f"{name}:")
+        for line in score_lines({"truth": against_truth(result, truth, THRESHOLD)}):
+            screen.print(f"  {line}")
+    screen.rule("Three findings")
+    for number, sentence in enumerate(sentences(posterior, THRESHOLD), start=1):
+        screen.print(plain(f"{number}. {sentence}"))
+    settings = to_toml({"method": method, "seed": SEED, "threshold": THRESHOLD}, {})
+    files = write_result(
+        posterior, out, threshold=THRESHOLD, overwrite=force, settings=settings, truth=truth
+    )
+    page = "report.html" if "report.html" in files else "hasse.svg"
+    screen.print(f"Open {out}/{page} in a browser; {out} also holds {_others(files, page)}.")
+
+
+def _others(files: list[str], page: str) -> str:
+    return ", ".join(name for name in files if name != page)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,10 +15,31 @@ if TYPE_CHECKING:
     from posetta.infer.methods import Settings
 
 NOT_OK = 3
+_NOT_SETTINGS = ("config", "out", "force", "json", "quiet", "strict", "set_")
+"""Options that say where results go and what is printed, not what is done."""
+
+
+def _config(context: typer.Context, path: str | None) -> str | None:
+    """Take settings from a file; what stands on the command line wins."""
+    if path is not None:
+        from posetta.cli.config import read_config
+
+        names = [parameter.name or "" for parameter in context.command.params]
+        context.default_map = read_config(path, names)
+    return path
 
 
 def fit(
+    context: typer.Context,
     inputs: options.Inputs,
+    config: Annotated[  # noqa: ARG001 (its callback reads it)
+        str | None,
+        typer.Option(
+            callback=_config,
+            is_eager=True,
+            help="Take options from this TOML file; the command line wins.",
+        ),
+    ] = None,
     method: Annotated[
         str,
         typer.Option(
@@ -46,11 +68,18 @@ def fit(
         str | None,
         typer.Option(help="File to save a long run in; the same command goes on from there."),
     ] = None,
-    threshold: Annotated[
-        float, typer.Option(help="Keep a precedence when its probability is above this.")
-    ] = 0.5,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Any other setting of the method, such as `rungs=4`."),
+    ] = None,
+    threshold: options.Threshold = 0.5,
+    holdout: Annotated[
+        float | None,
+        typer.Option(help="Keep this share of the traces out of the fit, and score it, e.g. 0.2."),
+    ] = None,
     out: Annotated[
-        str | None, typer.Option(help="Write a result folder (result.json, posterior.nc).")
+        str | None,
+        typer.Option(help="Write a result folder: draws, summary, diagram, settings, report."),
     ] = None,
     force: options.Force = False,
     seed: options.Seed = 0,
@@ -71,20 +100,32 @@ def fit(
 ) -> None:
     """Infer the partial order behind traces, with a probability for every precedence.
 
-    Example: `posetta fit runs.jsonl --out result --seed 7`
+    Example: `posetta fit runs.jsonl --out result --seed 7`, or with a fifth of the traces held
+    out: `posetta fit logs/*.csv --holdout 0.2 --method hard --out result`
     """
     import json as json_module
     import sys
 
     import numpy as np
 
-    from posetta.cli.show import console, show_posterior, show_report
+    from posetta.cli.config import parse_assignments, to_toml
+    from posetta.cli.evaluate import against_traces, score_lines
+    from posetta.cli.printing import (
+        console,
+        counted,
+        plain,
+        show_findings,
+        show_order,
+        show_report,
+        show_status,
+    )
+    from posetta.cli.result import write_result
     from posetta.infer import METHODS, choose_method
     from posetta.infer import fit as run_fit
     from posetta.model.model import Model
     from posetta.posterior.decode import decode
     from posetta.posterior.folder import RESULT_FILES, check_free
-    from posetta.posterior.io import save, summary
+    from posetta.posterior.io import summary
 
     model = Model(
         dim="random" if dim == "random" else int(_number(dim, int, "--dim")),
@@ -94,7 +135,9 @@ def fit(
         gamma=gamma,
         noise=None if noise == "infer" else _number(noise, float, "--noise"),
     )
-    given: dict[str, int | float | str | None] = {
+    others = parse_assignments(set_ or ())
+    given: dict[str, Any] = {
+        **others,
         "draws": draws,
         "warmup": warmup,
         "chains": chains,
@@ -113,9 +156,20 @@ def fit(
     talk = not (json or quiet)
     if talk:
         show_report(screen, traces.report)
+        screen.print(
+            f"{counted(len(traces), 'trace')}, {traces.n_unique:,} distinct, "
+            f"{counted(traces.n_items, 'item')}."
+        )
     else:
         for line in traces.report.lines():
             print(f"posetta: {line}", file=sys.stderr)
+    test = None
+    if holdout is not None:
+        traces, test = traces.split(holdout, seed)
+        if talk:
+            screen.print(
+                f"Held out {counted(len(test), 'trace')}; fitting the other {len(traces):,}."
+            )
     if method == "auto":
         method = choose_method(traces)
         if talk:
@@ -124,14 +178,27 @@ def fit(
     if talk and METHODS[method].reports:
         screen.print(COMPILES)
     posterior = run_fit(traces, method=settings, model=model, seed=seed, progress=talk)
+    scores = {} if test is None else {"test": against_traces(posterior, test)}
+    files: list[str] = []
     if out is not None:
-        save(posterior, out, threshold=threshold, overwrite=force)
+        names = [parameter.name or "" for parameter in context.command.params]
+        effective = {
+            name: context.params[name] for name in names if name not in (*_NOT_SETTINGS, "help")
+        }
+        text = to_toml({**effective, "method": method}, others)
+        files = write_result(
+            posterior, out, threshold=threshold, overwrite=force, settings=text, test=test
+        )
     if json:
-        print(json_module.dumps(summary(posterior, threshold), allow_nan=False))
+        print(json_module.dumps({**summary(posterior, threshold), **scores}, allow_nan=False))
     elif talk:
-        show_posterior(screen, posterior, threshold)
+        show_findings(screen, posterior, threshold)
+        show_order(screen, posterior, threshold)
+        for line in score_lines(scores):
+            screen.print(line)
+        show_status(screen, posterior)
         if out is not None:
-            screen.print(f"Saved to {out}")
+            screen.print(plain(f"Saved to {out}: {', '.join(files)}"))
     else:
         for warning in posterior.warnings:
             print(f"posetta: {warning}", file=sys.stderr)
@@ -139,7 +206,7 @@ def fit(
         raise typer.Exit(NOT_OK)
 
 
-def _settings(method: str, given: dict[str, int | float | str | None]) -> Settings:
+def _settings(method: str, given: Mapping[str, Any]) -> Settings:
     """Return the settings of the method, with those that were given on the command line."""
     from dataclasses import fields, replace
 
@@ -152,8 +219,14 @@ def _settings(method: str, given: dict[str, int | float | str | None]) -> Settin
     for name in wanted:
         if name not in known:
             option = "--" + name.replace("_", "-")
-            raise SettingError(f"method {method!r} has no setting {option}. Drop it.")
-    changed: Settings = replace(settings, **wanted)  # type: ignore[arg-type]
+            listed = ", ".join(sorted(known)) or "none"
+            raise SettingError(
+                f"method {method!r} has no setting {option}. Drop it; its settings are: {listed}."
+            )
+    try:
+        changed: Settings = replace(settings, **wanted)
+    except TypeError as error:  # --set with a value of another kind
+        raise SettingError(f"the settings of method {method!r} do not fit: {error}.") from None
     return changed
 
 

@@ -8,7 +8,13 @@ import typer
 
 Inputs = Annotated[
     list[str],
-    typer.Argument(help="Files with traces; `-` reads standard input.", metavar="INPUT..."),
+    typer.Argument(
+        help="Files, folders or patterns with traces; `-` reads standard input.",
+        metavar="INPUT...",
+    ),
+]
+Result = Annotated[
+    str, typer.Argument(help="A result folder, as `posetta fit --out` writes it.", metavar="RESULT")
 ]
 Format = Annotated[
     str | None,
@@ -33,6 +39,9 @@ Items = Annotated[
     typer.Option(
         help="File that fixes the universe of items: an order (.json), or one label per line."
     ),
+]
+Threshold = Annotated[
+    float, typer.Option(help="Keep a precedence when its probability is above this.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same result.")]

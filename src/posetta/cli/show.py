@@ -1,138 +1,56 @@
-"""What the verbs print. User data is never read as markup."""
+"""``posetta show``: what a saved result says."""
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING
+from typing import Annotated
 
-import numpy as np
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+import typer
 
-if TYPE_CHECKING:
-    from posetta.data import ReadReport, Traces
-    from posetta.data.describe import Description
-    from posetta.posterior import Posterior
-
-_MOST_PAIRS = 20
-_PIPED_WIDTH = 120
+from posetta.cli import options
 
 
-def console() -> Console:
-    """Return a console that reads no markup in labels; piped output is not wrapped."""
-    terminal = sys.stdout.isatty()
-    return Console(
-        markup=False,
-        highlight=False,
-        emoji=False,
-        soft_wrap=not terminal,
-        width=None if terminal else _PIPED_WIDTH,
-    )
+def show(
+    result: options.Result,
+    threshold: Annotated[
+        float | None,
+        typer.Option(help="Decode at this probability instead of the one it was saved with."),
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Print what a saved result says: prerequisites, free pairs, open questions, levels, status.
 
+    Example: `posetta show result` or `posetta show result --threshold 0.8`
+    """
+    import json as json_module
 
-def plain(label: str) -> str:
-    """Return a label whose control characters cannot reach the terminal."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in label)
+    from posetta.cli.printing import console, counted, show_findings, show_order, show_status
+    from posetta.posterior.io import load, summary
 
-
-def show_report(out: Console, report: ReadReport) -> None:
-    """Say what was read, how the format was found out, and everything that was changed."""
-    if report.files:
-        out.print(plain(f"Read {', '.join(report.files)}: {report.detected}"))
-    for line in report.lines():
-        out.print(plain(f"  {line}"))
-
-
-def show_description(out: Console, described: Description) -> None:
-    """Print sizes and coverage as a small table."""
-    table = Table(show_header=False, box=None, pad_edge=False)
-    table.add_column(style="bold")
-    table.add_column(justify="right")
-    table.add_column(style="dim")
-    for name, value, remark in (
-        ("items", described.n_items, ""),
-        ("traces", described.n_traces, f"{described.n_unique:,} distinct"),
-        (
-            "length",
-            f"{described.shortest} / {described.median_length:g} / {described.longest}",
-            "shortest / median / longest",
-        ),
-        ("complete", described.n_complete, "traces that list every item"),
-        ("top-k lists", described.n_with_choice_set, "chosen from more than they list"),
-        ("pairs", described.n_pairs, ""),
-        ("  both orders", described.pairs_in_both_orders, "conflicts: free, or noisy"),
-        ("  one order", described.pairs_in_one_order, "a prerequisite, or chance"),
-        ("  never together", described.pairs_never_together, "the traces say nothing"),
-    ):
-        shown = f"{value:,}" if isinstance(value, int) else value
-        table.add_row(name, shown, remark)
-    out.print(table)
-    if described.items_never_seen:
-        out.print("Never listed: " + _listing(described.items_never_seen))
-
-
-def show_conflicts(out: Console, traces: Traces) -> None:
-    """Print the pairs seen in both orders, most balanced first."""
-    from posetta.data.evidence import PairEvidence
-
-    evidence = PairEvidence.of(traces)
-    pairs = np.argwhere(np.triu(evidence.both_orders))
-    if not len(pairs):
-        out.print("No pair was seen in both orders.")
+    posterior = load(result)
+    threshold = saved_threshold(result) if threshold is None else threshold
+    content = summary(posterior, threshold)
+    if json:
+        print(json_module.dumps(content, allow_nan=False))
         return
-    before = evidence.before
-    balance = [min(before[i, j], before[j, i]) / evidence.together[i, j] for i, j in pairs]
-    table = Table(title="Pairs seen in both orders", title_justify="left", box=None)
-    for heading, justify in (
-        ("a", "left"),
-        ("b", "left"),
-        ("a first", "right"),
-        ("b first", "right"),
-    ):
-        table.add_column(heading, justify=justify)  # type: ignore[arg-type]
-    for k in np.argsort(-np.array(balance), kind="stable")[:_MOST_PAIRS]:
-        i, j = pairs[k]
-        table.add_row(
-            Text(plain(traces.items[i])),
-            Text(plain(traces.items[j])),
-            str(before[i, j]),
-            str(before[j, i]),
-        )
-    out.print(table)
-    if len(pairs) > _MOST_PAIRS:
-        out.print(f"... and {len(pairs) - _MOST_PAIRS} more")
+    out = console()
+    data = content["data"]
+    size = f"{counted(data['n_traces'], 'trace')} of {counted(data['n_items'], 'item')}"
+    out.print(f"{size}, fitted with method {posterior.method}, seed {posterior.seed}.")
+    show_findings(out, posterior, threshold)
+    show_order(out, posterior, threshold)
+    show_status(out, posterior)
 
 
-def show_posterior(out: Console, posterior: Posterior, threshold: float) -> None:
-    """Print the decoded order, its levels and the status."""
-    order = posterior.decode(threshold)
-    out.print(
-        f"Method {posterior.method}: {order.n_relations} precedences, "
-        f"{len(order.cover_pairs)} of them direct, {order.depth} levels."
-    )
-    table = Table(title="Direct precedences", title_justify="left", box=None)
-    table.add_column("first")
-    table.add_column("then")
-    if not posterior.is_point:
-        table.add_column("probability", justify="right")
-    for first, then in order.cover_pairs:
-        row = [Text(plain(first)), Text(plain(then))]
-        if not posterior.is_point:
-            row.append(Text(f"{posterior.probability(first, then):.2f}"))
-        table.add_row(*row)
-    out.print(table)
-    out.print("Levels (items of one level could run in parallel):")
-    for number, level in enumerate(order.levels, start=1):
-        out.print(f"  {number}. " + _listing(level))
-    for name, numbers in posterior.scalar_summary.items():
-        out.print(f"{name}: mean {numbers['mean']:.3g}, sd {numbers['sd']:.2g}")
-    out.print(f"Status: {posterior.status}")
-    for warning in posterior.warnings:
-        out.print(plain(f"Warning: {warning}"))
+def saved_threshold(result: str) -> float:
+    """Return the threshold that a result was saved with."""
+    import json as json_module
+    from pathlib import Path
 
+    from posetta.errors import InputError
+    from posetta.posterior.io import SUMMARY_FILE
 
-def _listing(labels: tuple[str, ...] | list[str]) -> str:
-    return ", ".join(map(plain, labels[:_MOST_PAIRS])) + (
-        ", ..." if len(labels) > _MOST_PAIRS else ""
-    )
+    content = json_module.loads((Path(result) / SUMMARY_FILE).read_text(encoding="utf-8"))
+    threshold = content.get("threshold")
+    if not isinstance(threshold, int | float):
+        raise InputError(f"{result} is damaged: {SUMMARY_FILE} names no threshold.")
+    return float(threshold)

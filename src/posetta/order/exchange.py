@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from posetta.atomic import atomic_text
 from posetta.errors import InputError
+from posetta.order.gate import Pair
 from posetta.order.poset import Poset
 
 if TYPE_CHECKING:
@@ -73,20 +74,30 @@ def from_networkx(graph: networkx.DiGraph[Any]) -> Poset:
     return Poset.from_pairs(((edge[0], edge[1]) for edge in graph.edges), items=list(graph.nodes))
 
 
-def to_dot(poset: Poset) -> str:
+def to_dot(poset: Poset, notes: Mapping[Pair, str] | None = None) -> str:
     """Return the Hasse diagram, earliest items on top, in the language of Graphviz.
 
     Labels stand in quotes only, never as node names, so that no label can be read as syntax.
+    ``notes`` are written beside the covers that they are given for.
     """
     nodes = (f'  n{k} [label="{_dot_text(label)}"];' for k, label in enumerate(poset.items))
-    edges = (f"  n{i} -> n{j};" for i, j in _cover_indices(poset))
+    edges = (
+        f"  n{i} -> n{j}" + (f' [label="{_dot_text(note)}"];' if note else ";")
+        for i, j, note in _noted_covers(poset, notes)
+    )
     return "\n".join(["digraph order {", "  rankdir=TB;", *nodes, *edges, "}", ""])
 
 
-def to_mermaid(poset: Poset) -> str:
-    """Return the Hasse diagram, earliest items on top, as a Mermaid flowchart."""
+def to_mermaid(poset: Poset, notes: Mapping[Pair, str] | None = None) -> str:
+    """Return the Hasse diagram, earliest items on top, as a Mermaid flowchart.
+
+    ``notes`` are written beside the covers that they are given for.
+    """
     nodes = (f'  n{k}["{_mermaid_text(label)}"]' for k, label in enumerate(poset.items))
-    edges = (f"  n{i} --> n{j}" for i, j in _cover_indices(poset))
+    edges = (
+        f"  n{i} -->" + (f'|"{_mermaid_text(note)}"|' if note else "") + f" n{j}"
+        for i, j, note in _noted_covers(poset, notes)
+    )
     return "\n".join(["flowchart TB", *nodes, *edges, ""])
 
 
@@ -134,8 +145,14 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _MERMAID_SPECIAL = re.compile(r"(?<![^\W_])[-_]|[-_](?![^\W_])|[^\w\s-]")
 
 
-def _cover_indices(poset: Poset) -> list[tuple[int, int]]:
-    return [(i, j) for i, j in np.argwhere(poset.covers).tolist()]
+def _noted_covers(
+    poset: Poset, notes: Mapping[Pair, str] | None
+) -> list[tuple[int, int, str | None]]:
+    found = notes or {}
+    return [
+        (i, j, found.get((poset.items[i], poset.items[j])))
+        for i, j in np.argwhere(poset.covers).tolist()
+    ]
 
 
 def _plain_lines(label: str) -> list[str]:

@@ -13,7 +13,9 @@ from posetta.errors import InputError
 
 # What each verb writes. Overwriting replaces files of the same kind of folder and nothing else: a
 # simulation is never removed to make room for a result.
-RESULT_FILES = frozenset({"result.json", "posterior.nc", "report.html", "hasse.svg"})
+RESULT_FILES = frozenset(
+    {"result.json", "posterior.nc", "report.html", "hasse.svg", "settings.toml", "held-out.jsonl"}
+)
 SIMULATION_FILES = frozenset({"train.jsonl", "test.jsonl", "order.json"})
 
 

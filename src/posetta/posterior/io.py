@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import platform
@@ -41,7 +42,10 @@ def save(
     with staged_folder(folder, ours=RESULT_FILES, overwrite=overwrite) as staging:
         text = json.dumps(summary(posterior, threshold), indent=1, allow_nan=False)
         (staging / SUMMARY_FILE).write_text(text + "\n", encoding="utf-8")
-        write_draws(posterior, staging / DRAWS_FILE)
+        # By way of memory: HDF5 itself crashes where the disk is full.
+        draws = io.BytesIO()
+        write_draws(posterior, draws)
+        (staging / DRAWS_FILE).write_bytes(draws.getbuffer())
     return Path(folder)
 
 

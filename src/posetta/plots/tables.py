@@ -1,0 +1,107 @@
+"""Tidy tables as they come from a study: one row for each run, one column for each fact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posetta.errors import InputError
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+class Metric(NamedTuple):
+    """How a column is shown."""
+
+    label: str
+    log: bool = False
+    better: str = ""
+    """"higher" or "lower"."""
+
+
+METRICS = {
+    "f1": Metric("closure F1", better="higher"),
+    "precision": Metric("closure precision", better="higher"),
+    "recall": Metric("closure recall", better="higher"),
+    "mae": Metric("MAE to Hard-MCMC", better="lower"),
+    "brier": Metric("Brier score of pairs", better="lower"),
+    "ece": Metric("expected calibration error", better="lower"),
+    "nll": Metric("trace NLL", better="lower"),
+    "trace_nll": Metric("trace NLL", better="lower"),
+    "step_nll": Metric("step NLL", better="lower"),
+    "waic": Metric("WAIC", better="lower"),
+    "seconds": Metric("seconds", log=True, better="lower"),
+    "n": Metric("items n"),
+    "n_items": Metric("items n"),
+    "tau": Metric("temperature τ"),
+    "ip_cov": Metric("IP-Cov"),
+}
+"""Looks of the columns that studies write; any other column is shown under its own name."""
+
+
+def metric(name: str) -> Metric:
+    """Return how a column is shown."""
+    return METRICS.get(name, Metric(name.replace("_", " ")))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The runs of one method at one place."""
+
+    values: NDArray[np.float64]
+
+    @property
+    def mean(self) -> float:
+        """Mean over the runs."""
+        return float(self.values.mean())
+
+    @property
+    def error(self) -> float:
+        """Standard error of the mean; 0 for a single run, whose error is unknown."""
+        n = len(self.values)
+        return float(self.values.std(ddof=1) / np.sqrt(n)) if n > 1 else 0.0
+
+
+def rows_of(table: Any) -> Rows:
+    """Return the rows of a table: a pandas DataFrame, or mappings."""
+    records = table.to_dict("records") if hasattr(table, "to_dict") else list(table)
+    if not records:
+        raise InputError("the table has no rows; there is nothing to draw.")
+    return records
+
+
+def need(rows: Rows, columns: Iterable[str]) -> None:
+    """Refuse a table without one of the columns."""
+    known = {name for row in rows for name in row}
+    for name in columns:
+        if name not in known:
+            listed = ", ".join(sorted(known))
+            raise InputError(f'the table has no column "{name}". Its columns are: {listed}.')
+
+
+def distinct(rows: Rows, column: str) -> list[Any]:
+    """Return the values of a column: numbers ascending, all else in order of appearance."""
+    values = list(dict.fromkeys(row[column] for row in rows if not is_missing(row.get(column))))
+    return sorted(values) if all(isinstance(v, int | float) for v in values) else values
+
+
+def cells(rows: Rows, method: str, x: str, value: str) -> dict[tuple[Any, Any], Cell]:
+    """Return the runs by (method, x), leaving out those without a finite value."""
+    found: dict[tuple[Any, Any], list[float]] = {}
+    for row in rows:
+        if not any(is_missing(row.get(name)) for name in (method, x, value)):
+            found.setdefault((row[method], row[x]), []).append(float(row[value]))
+    return {
+        key: Cell(finite)
+        for key, values in found.items()
+        if len(finite := np.array(values)[np.isfinite(values)])
+    }
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a field is empty: None, or not a number."""
+    return value is None or (isinstance(value, float) and np.isnan(value))

@@ -1,0 +1,185 @@
+"""`posetta fit`: inputs, hold-out, settings files, and what is printed."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from posetta.cli import main
+from posetta.cli.config import parse_assignments, read_config, to_toml
+from posetta.cli.words import in_our_words
+from posetta.data import read_traces
+from posetta.data.inputs import find_inputs
+from posetta.errors import InputError, SettingError
+from posetta.posterior.io import load
+
+RUNS = "a,b,c\nb,a,c\n2: a,b,c\nb,a,c\n"
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    path = tmp_path / "runs.txt"
+    path.write_text(RUNS)
+    return path
+
+
+def test_folders_and_patterns_are_inputs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    for name in ("b.txt", "a.txt", ".hidden.txt", "notes.md"):
+        (folder / name).write_text("a,b\n")
+    (folder / "deeper").mkdir()
+    assert find_inputs([str(folder)]) == [str(folder / "a.txt"), str(folder / "b.txt")]
+    assert find_inputs([str(folder / "[ab].txt"), "-", "gone.txt"]) == [
+        str(folder / "a.txt"), str(folder / "b.txt"), "-", "gone.txt",
+    ]  # fmt: skip
+    odd = tmp_path / "what[1].txt"  # a file of this name is the file, not a pattern
+    odd.write_text("a,b\n")
+    assert find_inputs([str(odd)]) == [str(odd)]
+    assert main(["data", str(folder), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["n_traces"] == 2
+
+
+def test_the_summary_says_what_is_required_free_and_open(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["fit", str(runs), "--seed", "1", "--set", "prior_draws=5000"]) == 0
+    printed = capsys.readouterr().out
+    for text in (
+        "5 traces, 2 distinct, 3 items",
+        "Strongest prerequisites:",
+        'Surely reorderable pairs: 1\n  "a" and "b" can be swapped (probability 1.00; 3 traces',
+        "Pairs that the data cannot decide:",
+        "Status: ok",
+    ):
+        assert text in printed
+
+
+def test_holdout_is_seeded_scored_and_saved(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "result"
+    quick = ["--set", "prior_draws=5000"]
+    fit = ["fit", str(runs), "--holdout", "0.4", "--seed", "3", *quick]
+    assert main([*fit, "--out", str(out)]) == 0
+    printed = capsys.readouterr().out
+    assert "Held out 2 traces; fitting the other 3." in printed
+    assert "-log probability of a trace" in printed
+    posterior = load(out)
+    test = read_traces(out / "held-out.jsonl", items=posterior.items)
+    assert (len(posterior.traces), len(test)) == (3, 2)
+    assert sorted([*posterior.traces, *test]) == sorted(read_traces(runs))
+    assert main([*fit, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["data"]["hash"] == posterior.traces.hash
+    assert main(["evaluate", str(out), "--test", str(out / "held-out.jsonl"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["test"] == told["test"]
+
+
+def test_effective_settings_make_the_same_result_again(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    options = ["--beta", "0", "--seed", "5", "--threshold", "0.3", "--set", "prior_draws=2000"]
+    assert main(["fit", str(runs), *options, "--out", str(first)]) == 0
+    settings = tomllib.loads((first / "settings.toml").read_text())
+    assert settings["method"] == "exact"  # what auto chose
+    assert settings["inputs"] == [str(runs)]
+    assert settings["settings"] == {"prior_draws": 2000}
+    assert main(["fit", "--config", str(first / "settings.toml"), "--out", str(second)]) == 0
+    told = [json.loads((folder / "result.json").read_text()) for folder in (first, second)]
+    for one in told:
+        del one["seconds"]
+    assert told[0] == told[1]
+
+
+def test_the_command_line_wins_over_the_file(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "settings.toml"
+    config.write_text('method = "exact"\nseed = 4\nbeta = 0\nmax-seconds = 5\n')
+    assert main(["fit", str(runs), "--config", str(config), "--method", "maximal"]) == 2
+    assert "--max-seconds" in capsys.readouterr().err  # the file's, which maximal has not
+    config.write_text('method = "exact"\nseed = 4\nbeta = 0\n')
+    arguments = ["fit", str(runs), "--config", str(config), "--method", "maximal", "--json"]
+    assert main(arguments) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["method"], told["seed"], told["model"]["beta"]) == ("maximal", 4, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("methode = 'hard'", "methode is no setting"),
+        ("method = ", "not TOML"),
+        ("[method]\na = 1", "is a table"),
+        ("tau = [1, 2]", "is a list"),
+        ("tau = 'warm'", "--tau"),
+    ],
+)
+def test_bad_settings_files_are_refused(
+    text: str, message: str, runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "settings.toml"
+    config.write_text(text)
+    assert main(["fit", str(runs), "--config", str(config)]) == 2
+    assert message in capsys.readouterr().err
+    assert main(["fit", str(runs), "--config", str(tmp_path / "none.toml")]) == 2
+
+
+def test_toml_goes_there_and_back(tmp_path: Path) -> None:
+    odd = 'a "quoted" \\ label\n\x7f é'
+    path = tmp_path / "settings.toml"
+    path.write_text(to_toml({"inputs": [odd], "seed": 3, "tau": None}, {"starts": ("hard",)}))
+    given = read_config(str(path), ["inputs", "seed", "tau"])
+    assert given == {"inputs": [odd], "seed": "3", "set_": ['starts=["hard"]']}
+    assert parse_assignments(given["set_"]) == {"starts": ("hard",)}
+    assert parse_assignments(["heat=0.5", "name=plain text"]) == {
+        "heat": 0.5, "name": "plain text",
+    }  # fmt: skip
+    with pytest.raises(SettingError, match="name=value"):
+        parse_assignments(["=3"])
+    with pytest.raises(InputError, match="cannot be read"):
+        read_config(str(tmp_path), ["seed"])
+
+
+@pytest.mark.parametrize(
+    ("message", "options", "told"),
+    [
+        ('pass repeats="first" to keep', ["repeats"], "pass --repeats first to keep"),
+        ('ties="file-order" or ties="drop".', ["ties"], "--ties file-order or --ties drop."),
+        ("format='xml' is unknown.", ["format"], "--format xml is unknown."),
+        ('pass time="" to', ["time"], 'pass --time "" to'),
+        ("max_seconds=-1 must", ["max-seconds"], "--max-seconds -1 must"),
+        ("n_items=0 must", ["items"], "--items 0 must"),
+        ("or pass items=... to", ["items"], "or pass --items ITEMS to"),
+        ("with --force (overwrite=True).", [], "with --force."),
+        ("lifetime=3, a time= b", ["time"], "lifetime=3, a time= b"),
+        ("tau=0 must", ["noise"], "tau=0 must"),
+    ],
+)
+def test_messages_speak_the_words_of_the_command_line(
+    message: str, options: list[str], told: str
+) -> None:
+    assert in_our_words(message, options) == told
+
+
+def test_a_repeat_is_reported_with_the_option_to_type(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "runs.txt").write_text("a,b,a\n")
+    assert main(["fit", str(tmp_path / "runs.txt")]) == 2
+    assert "pass --repeats first to keep the first" in capsys.readouterr().err
+
+
+def test_quiet_prints_nothing_when_nothing_is_wrong(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["fit", str(runs), "--method", "maximal", "--quiet"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == shown.err == ""
