@@ -18,8 +18,7 @@ from posetta.report.convergence import convergence_content
 from posetta.report.examples import example_traces
 from posetta.report.reproduce import command, snippet
 from posetta.report.scalars import scalar_content
-from posetta.report.shape import depths, n_relations, thinned
-from posetta.report.surprise import surprise_content
+from posetta.report.surprise import surprise_content, thinned
 
 
 def test_the_precedence_travels_exactly() -> None:
@@ -43,13 +42,6 @@ def test_the_verdict_of_a_point_and_of_one_item() -> None:
     assert "2 come in a fixed order and 1 are left free" in words
     assert "no probabilities" in words
     assert "nothing to order" in verdict(drawn_posterior(items=["only"]))
-
-
-def test_shape_of_draws_against_orders() -> None:
-    posterior = drawn_posterior(n_items=6, n_draws=15)
-    orders = list(posterior.orders())
-    assert n_relations(posterior.draws).reshape(-1).tolist() == [o.n_relations for o in orders]
-    assert depths(posterior.draws, 6).reshape(-1).tolist() == [o.depth for o in orders]
 
 
 def test_thinning_keeps_every_kth_draw() -> None:
@@ -87,13 +79,13 @@ def test_examples_of_top_k_lists_name_the_rest() -> None:
     assert example_traces(traces) == [{"id": "1", "count": 1, "items": [1], "unlisted": [0, 2]}]
 
 
-def test_surprise_is_the_mean_of_the_steps() -> None:
+def test_surprise_is_the_log_probability_for_each_step() -> None:
     posterior = drawn_posterior(n_items=5, n_draws=20)
     traces = posterior.traces
-    step = predictive(posterior, traces).step
+    found = predictive(posterior, traces)
     starts = np.cumsum(traces.n_listed) - traces.n_listed
-    parts = np.split(step, starts[1:])
-    bits = sorted((-part.mean() / np.log(2) for part in parts), reverse=True)
+    parts = np.split(found.step, starts[1:])
+    bits = sorted((-found.trace / traces.n_listed / np.log(2)).tolist(), reverse=True)
     found = surprise_content(posterior)
     assert [entry["bits"] for entry in found] == pytest.approx(bits)
     first = found[0]

@@ -63,9 +63,5 @@ def demo(
     files = write_result(
         posterior, out, threshold=THRESHOLD, overwrite=force, settings=settings, truth=truth
     )
-    page = "report.html" if "report.html" in files else "hasse.svg"
-    screen.print(f"Open {out}/{page} in a browser; {out} also holds {_others(files, page)}.")
-
-
-def _others(files: list[str], page: str) -> str:
-    return ", ".join(name for name in files if name != page)
+    others = ", ".join(name for name in files if name != "report.html")
+    screen.print(f"Open {out}/report.html in a browser; {out} also holds {others}.")

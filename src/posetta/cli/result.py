@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from posetta.data import Traces
     from posetta.order import Poset
     from posetta.posterior import Posterior
@@ -32,6 +28,7 @@ def write_result(
     from posetta.plots import write_hasse_svg
     from posetta.posterior.folder import RESULT_FILES, staged_folder
     from posetta.posterior.io import save
+    from posetta.report import write_report
 
     with staged_folder(out, ours=RESULT_FILES, overwrite=overwrite) as folder:
         save(posterior, folder, threshold=threshold)
@@ -39,11 +36,5 @@ def write_result(
         (folder / "settings.toml").write_text(settings, encoding="utf-8")
         if test is not None:
             write_traces(test, folder / "held-out.jsonl")
-        _write_page(posterior, folder / "report.html", threshold=threshold, truth=truth, test=test)
+        write_report(posterior, folder / "report.html", threshold=threshold, truth=truth, test=test)
         return sorted(path.name for path in folder.iterdir())
-
-
-def _write_page(posterior: Posterior, path: Path, **shown: Any) -> None:
-    # INTEGRATION: with posetta.report merged, this is `from posetta.report import write_report`.
-    if find_spec("posetta.report") is not None:
-        import_module("posetta.report").write_report(posterior, path, **shown)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +39,8 @@ def draw_figures(folder: str, out: str | None = None, *, kind: str = "svg") -> l
     head = store.head
     rows = [row for row in tidy_rows(store) if row["outcome"] == "done"]
     target = Path(out or Path(folder) / "figures")
-    plots: Any = import_module("posetta.plots")
+    from posetta import plots
+
     written = []
     for figure in head["spec"]["figures"]:
         draw = _DRAW[choice(figure["draw"], _DRAW, "draw")]

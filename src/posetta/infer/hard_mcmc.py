@@ -210,7 +210,10 @@ def _posterior(
     )
     inferred = [name for name in ("rho", "beta", "noise") if getattr(model, name) is None]
     inferred += ["dim"] if model.dim == "random" else []
-    quantities = {"log_posterior": stacked("log_posterior"), "relations": _n_relations(draws)}
+    quantities = {
+        "log_posterior": stacked("log_posterior"),
+        "relations": draws.n_relations.astype(float),
+    }
     quantities |= {name: named[name] for name in inferred}
     diagnostics = chain_diagnostics(quantities, draws.closure_bits)
     moves = np.sum([chain.chain.moves for chain in chains], axis=0)
@@ -256,8 +259,3 @@ def _dim_warning(model: Model, n: int) -> tuple[str, ...]:
         f"with {n} items the prior of the dimension puts {share:.0%} on dim_max={model.dim_max}. "
         "Set dim_prior_mean or dim_max, or fix dim.",
     )
-
-
-def _n_relations(draws: Draws) -> NDArray[np.float64]:
-    """Return the number of related pairs of every draw, (chain, draw)."""
-    return np.bitwise_count(draws.closure_bits).sum(axis=(2, 3), dtype=np.float64)

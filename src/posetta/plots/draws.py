@@ -31,7 +31,7 @@ def chain_traces(posterior: Posterior) -> Figure:
         raise InputError("a single order has no draws to show.")
     series = {
         "log_likelihood": log_likelihoods(posterior),
-        "relations": np.bitwise_count(posterior.draws.closure_bits).sum(axis=(2, 3)).astype(float),
+        "relations": posterior.n_relations.astype(float),
     }
     for name in _varying([posterior]):
         series[name] = posterior.draws.scalars[name]

@@ -115,7 +115,7 @@ def _flat(draws: Draws) -> NDArray[np.uint8]:
 
 def _sizes(draws: Draws) -> NDArray[np.int64]:
     """Return the number of related pairs of every draw, chains one after another."""
-    return np.bitwise_count(_flat(draws)).sum(axis=(1, 2), dtype=np.int64)
+    return draws.n_relations.reshape(-1)
 
 
 def _distances(draws: Draws, n_items: int) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ import io
 import json
 
 from posetta.errors import choice
-from posetta.order.exchange import to_dot, to_mermaid, to_networkx
+from posetta.order.exchange import to_dot, to_mermaid
 from posetta.posterior.posterior import Posterior
 
 LANGUAGES = ("dot", "mermaid", "graphml", "csv", "json")
@@ -67,12 +67,8 @@ def _graphml(posterior: Posterior, threshold: float) -> str:
     """Write GraphML with labels as attributes: any text may be a label, not any text an id."""
     import networkx
 
-    order = posterior.decode(threshold)
-    graph = to_networkx(order)
-    for first, then in graph.edges:
-        graph.edges[first, then]["probability"] = posterior.probability(first, then)
-    number = {label: f"n{k}" for k, label in enumerate(order.items)}
-    renamed = networkx.relabel_nodes(graph, number)
+    number = {label: f"n{k}" for k, label in enumerate(posterior.items)}
+    renamed = networkx.relabel_nodes(posterior.to_networkx(threshold), number)
     for label, name in number.items():
         renamed.nodes[name]["label"] = _xml_text(label)
     return "\n".join(networkx.generate_graphml(renamed, named_key_ids=True)) + "\n"

@@ -50,7 +50,7 @@ def merge(posteriors: Sequence[Posterior]) -> Posterior:
     )
     quantities = {
         "log_likelihood": draws.log_likelihood @ first.traces.counts.astype(np.float64),
-        "relations": np.bitwise_count(draws.closure_bits).sum(axis=(2, 3), dtype=np.float64),
+        "relations": draws.n_relations.astype(np.float64),
         **{name: values for name, values in draws.scalars.items() if np.ptp(values) > 0.0},
     }
     latent = draws.latent if first.likelihood == "relaxed" else None

@@ -66,6 +66,11 @@ class Draws:
         """Number of draws of each chain."""
         return self.closure_bits.shape[1]
 
+    @property
+    def n_relations(self) -> NDArray[np.int64]:
+        """(chain, draw): number of related pairs of every draw."""
+        return np.bitwise_count(self.closure_bits).sum(axis=(2, 3), dtype=np.int64)
+
     def check_shapes(self, n_items: int, n_rows: int) -> None:
         """Refuse arrays that do not fit each other, the items and the unique rows of traces."""
         at_draw = self.closure_bits.shape[:2]
@@ -223,18 +228,14 @@ class Posterior:
     @cached_property
     def n_relations(self) -> NDArray[np.int64]:
         """(chain, draw): number of related pairs of every draw."""
-        return self._shapes[0]
+        return self.draws.n_relations
 
     @cached_property
     def depth(self) -> NDArray[np.int64]:
         """(chain, draw): number of items in a longest chain of every draw."""
-        return self._shapes[1]
+        from posetta.posterior.summaries import depths
 
-    @cached_property
-    def _shapes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        from posetta.posterior.summaries import shapes
-
-        return shapes(self.draws.closure_bits, len(self.items))
+        return depths(self.draws.closure_bits, len(self.items))
 
     @cached_property
     def scalar_summary(self) -> dict[str, dict[str, float]]:

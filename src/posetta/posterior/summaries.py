@@ -1,4 +1,4 @@
-"""Sums over draws that need more than the mean of the closures: covers, shapes, weighted pairs."""
+"""Sums over draws that need more than the mean of the closures: covers, depths, weighted pairs."""
 
 from __future__ import annotations
 
@@ -24,14 +24,11 @@ def count_covers(closure_bits: NDArray[np.uint8], n_items: int) -> NDArray[np.in
     return total
 
 
-def shapes(
-    closure_bits: NDArray[np.uint8], n_items: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return (..., draw) numbers of related pairs, and of items in a longest chain."""
-    relations = np.bitwise_count(closure_bits).sum(axis=(-2, -1), dtype=np.int64)
+def depths(closure_bits: NDArray[np.uint8], n_items: int) -> NDArray[np.int64]:
+    """Return the number of items in a longest chain of every draw, (..., draw)."""
     parts = [_depths(octets) for octets in in_words(closure_bits, n_items)]
-    depths = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
-    return relations, depths.reshape(relations.shape)
+    found = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+    return found.reshape(closure_bits.shape[:-2])
 
 
 @njit(cache=True, nogil=True)

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posetta.posterior import Posterior
-from posetta.report.shape import n_relations
 
 _MOST_POINTS = 400
 _FACTS = {
@@ -39,7 +38,7 @@ def convergence_content(posterior: Posterior) -> dict[str, Any]:
         if log_likelihood.shape[2]:
             total = log_likelihood @ posterior.traces.counts
             lines.append(_line("log likelihood of the traces", "draw", total, 1))
-        lines.append(_line("ordered pairs", "draw", n_relations(posterior.draws), 1))
+        lines.append(_line("ordered pairs", "draw", posterior.n_relations, 1))
     r_hat, ess = found.get("r_hat") or {}, found.get("ess") or {}
     return {
         "lines": [line for line in lines if line["x"]],
@@ -55,7 +54,7 @@ def convergence_content(posterior: Posterior) -> dict[str, Any]:
     }
 
 
-def _line(name: str, unit: str, values: NDArray[np.float64], every: int) -> dict[str, Any]:
+def _line(name: str, unit: str, values: NDArray[Any], every: int) -> dict[str, Any]:
     """Return one panel: a line for each chain, thinned to what a screen can show."""
     k = max(1, -(-values.shape[1] // _MOST_POINTS))
     shown = values[:, ::k]

@@ -7,11 +7,16 @@ from typing import Any
 import numpy as np
 
 from posetta.data import Traces
-from posetta.evaluate import NegativeLogLikelihood, closure_scores, step_nll, trace_nll
+from posetta.evaluate import (
+    NegativeLogLikelihood,
+    calibration,
+    closure_mae,
+    closure_scores,
+    step_nll,
+    trace_nll,
+)
 from posetta.order import Poset
 from posetta.posterior import Posterior
-
-_BINS = 10
 
 
 def truth_content(posterior: Posterior, truth: Poset, threshold: float) -> dict[str, Any]:
@@ -21,26 +26,22 @@ def truth_content(posterior: Posterior, truth: Poset, threshold: float) -> dict[
     probability of each bin beside the share that is true.
     """
     scores = closure_scores(posterior.decode(threshold), truth)
-    aligned = truth.reindex(posterior.items)
-    apart = ~np.eye(len(posterior.items), dtype=bool)
-    said, true = posterior.precedence[apart], aligned.closure[apart]
     content: dict[str, Any] = {
-        "closure": np.argwhere(aligned.closure).tolist(),
+        "closure": np.argwhere(truth.reindex(posterior.items).closure).tolist(),
         "precision": scores.precision,
         "recall": scores.recall,
         "f1": scores.f1,
-        "brier": float(np.mean((said - true) ** 2)) if len(said) else 0.0,
+        "brier": 0.0,
     }
-    if not posterior.is_point:
-        bin_of = np.minimum((said * _BINS).astype(int), _BINS - 1)
+    if posterior.is_point:  # its probabilities are 0 and 1: the squares are the differences
+        content["brier"] = closure_mae(posterior, truth)
+    elif len(posterior.items) > 1:
+        found = calibration(posterior, truth)
+        content["brier"] = float(found.brier)
         content["reliability"] = [
-            {
-                "said": float(said[bin_of == b].mean()),
-                "true": float(true[bin_of == b].mean()),
-                "n": int((bin_of == b).sum()),
-            }
-            for b in range(_BINS)
-            if (bin_of == b).any()
+            {"said": one.predicted, "true": float(one.observed), "n": one.n_pairs}
+            for one in found.bins
+            if one.n_pairs
         ]
     return content
 

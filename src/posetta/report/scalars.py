@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posetta.posterior import Posterior
-from posetta.report.shape import depths, n_relations, thinned
 
 _BINS = 24
 _MEANING = {
@@ -27,9 +26,8 @@ def scalar_content(posterior: Posterior) -> list[dict[str, Any]]:
     """Return mean, spread and histogram of every scalar; a fixed one is only a number."""
     named = {name: posterior.draws.scalar(name) for name in _MEANING if name in _known(posterior)}
     if not posterior.is_point:
-        draws = thinned(posterior.draws)
-        named["relations"] = n_relations(posterior.draws).reshape(-1)
-        named["depth"] = depths(draws, len(posterior.items)).reshape(-1)
+        named["relations"] = posterior.n_relations.reshape(-1).astype(np.float64)
+        named["depth"] = posterior.depth.reshape(-1).astype(np.float64)
     return [
         {"name": name, "meaning": _MEANING[name], **_summary(values, name in _WHOLE)}
         for name, values in named.items()
