@@ -295,6 +295,11 @@ def test_a_phone_scrolls_only_down(show, posterior, scheme) -> None:
         scheme=scheme,
     )
     assert page.execute_script("return document.documentElement.scrollWidth") <= 390
+    narrowest = page.execute_script(
+        "return Math.min(...[...document.querySelectorAll('.facts-list dd')]"
+        ".map((e) => e.getBoundingClientRect().width))"
+    )
+    assert narrowest > 80
     background = page.execute_script("return getComputedStyle(document.body).backgroundColor")
     assert (int(background.strip("rgb()").split(",")[0]) < 60) == (scheme == "dark")
     corner = page.execute_script(
