@@ -14,11 +14,13 @@ from concurrent.futures import BrokenExecutor, Future
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.suite.studies import slow_jobs, tiny
 
-from posetta import InputError, SettingError
-from posetta.suite import run_study
+from posetta import InputError, SettingError, fit, simulate
+from posetta.posterior import predictive
+from posetta.suite import run_study, score_in_shards
 from posetta.suite import runner as runner_module
 from posetta.suite.executors import Crew, open_crew
 from posetta.suite.expand import jobs_of
@@ -243,10 +245,16 @@ def test_a_dask_cluster_survives_the_death_of_a_worker(tmp_path: Path):
         os.kill(next(iter(pids.values())), signal.SIGKILL)
 
     watcher = Counting(after_first=kill_one)
-    ended = run_study(study, tmp_path, executor="dask-local:2", watcher=watcher)
+    with open_crew("dask-local:2"):
+        address = f"dask:{distributed.default_client().scheduler.address}"
+        ended = run_study(study, tmp_path, executor=address, watcher=watcher)
+        sim = simulate(5, seed=3, n_test=50)
+        posterior = fit(sim.train, "maximal")
+        scored = score_in_shards(posterior, sim.test, executor=address, shards=3)
     assert (ended.n_ran, ended.n_failed) == (8, 0)
     assert watcher.ended == Counter(job.hash for job in jobs_of(study))
     assert len(stamps(tmp_path)) == 8
+    np.testing.assert_array_equal(scored.trace, predictive(posterior, sim.test).trace)
 
 
 def test_a_timing_study_runs_one_job_at_a_time(tmp_path: Path):
