@@ -26,6 +26,8 @@ def loaded_after(code: str) -> set[str]:
         "from posetta.cli import main\nassert main(['--help']) == 0",
         "from posetta.cli import main\nassert main(['fit', '--help']) == 0",
         "import posetta.order, posetta.data",
+        "from posetta.cli import main\nassert main(['suite', 'run', '--help']) == 0",
+        "import posetta.suite.executors",
     ],
 )
 def test_light_imports(code: str) -> None:

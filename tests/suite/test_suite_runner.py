@@ -14,14 +14,17 @@ from concurrent.futures import BrokenExecutor, Future
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.suite.studies import slow_jobs, tiny
 
-from posetta import InputError, SettingError
-from posetta.suite import run_study
+from posetta import InputError, SettingError, fit, simulate
+from posetta.posterior import predictive
+from posetta.suite import run_study, score_in_shards
 from posetta.suite import runner as runner_module
 from posetta.suite.executors import Crew, open_crew
 from posetta.suite.expand import jobs_of
+from posetta.suite.pinning import cores_here
 from posetta.suite.progress import LiveWatcher, Progress, Watcher, duration
 from posetta.suite.store import Store
 from posetta.suite.table import tidy_rows
@@ -232,6 +235,7 @@ def test_processes_give_the_same_rows_and_survive_a_kill(tmp_path: Path):
         k: v for k, v in serial.items() if k not in timings
     }
     assert local["alone"] is False
+    assert local["cores"] == max(1, len(cores_here()) // 2)
 
 
 def test_a_dask_cluster_survives_the_death_of_a_worker(tmp_path: Path):
@@ -243,10 +247,16 @@ def test_a_dask_cluster_survives_the_death_of_a_worker(tmp_path: Path):
         os.kill(next(iter(pids.values())), signal.SIGKILL)
 
     watcher = Counting(after_first=kill_one)
-    ended = run_study(study, tmp_path, executor="dask-local:2", watcher=watcher)
+    with open_crew("dask-local:2"):
+        address = f"dask:{distributed.default_client().scheduler.address}"
+        ended = run_study(study, tmp_path, executor=address, watcher=watcher)
+        sim = simulate(5, seed=3, n_test=50)
+        posterior = fit(sim.train, "maximal")
+        scored = score_in_shards(posterior, sim.test, executor=address, shards=3)
     assert (ended.n_ran, ended.n_failed) == (8, 0)
     assert watcher.ended == Counter(job.hash for job in jobs_of(study))
     assert len(stamps(tmp_path)) == 8
+    np.testing.assert_array_equal(scored.trace, predictive(posterior, sim.test).trace)
 
 
 def test_a_timing_study_runs_one_job_at_a_time(tmp_path: Path):
@@ -288,6 +298,18 @@ def test_a_timing_study_runs_one_job_at_a_time(tmp_path: Path):
             run_study(tiny(timing=True), out, side_by_side=side_by_side, watcher=Working())
         assert Wide.most == most
         assert {row["alone"] for row in tidy_rows(Store(out))} == {not side_by_side}
+
+
+def test_a_worker_sets_its_threads_before_numpy_is_there():
+    # The start of a worker is all that is unpickled before; it must not bring numpy along.
+    probe = (
+        "import pickle, sys\n"
+        "from posetta.suite.executors import _start_worker\n"
+        "pickle.loads(pickle.dumps(_start_worker))\n"
+        "print('numpy' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
 
 
 @pytest.mark.parametrize("name", ["lokal:2", "local:0", "dask-local:0", "local:x", 7])
