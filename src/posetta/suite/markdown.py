@@ -172,5 +172,5 @@ def figure(value: float) -> str:
     if value == int(value) and abs(value) >= 10:
         return f"{value:,.0f}"
     size = abs(value)
-    decimals = 3 if size < 10 else 2 if size < 100 else 1 if size < 1000 else 0
+    decimals = 3 if size < 10 else 2 if size < 100 else 1 if size < 10_000 else 0
     return f"{value:,.{decimals}f}"
