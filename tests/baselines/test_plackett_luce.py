@@ -14,6 +14,7 @@ from posetta.baselines import gibbs
 from posetta.baselines.plackett_luce import ChainRun, relabelled, run
 from posetta.baselines.remainders import remainders_of
 from posetta.model import Model, plackett_luce_pairs, plackett_luce_trace_log_likelihood
+from posetta.posterior import merge
 from posetta.posterior.diagnostics import effective_size
 
 quick = settings(derandomize=True, deadline=None, max_examples=100)
@@ -327,6 +328,16 @@ def test_saved_and_loaded(posterior, tmp_path):
 def test_the_hard_yardstick_is_refused(posterior):
     with pytest.raises(InputError, match="likelihood='own'"):
         evaluate.trace_nll(posterior, MIXED, likelihood="hard")
+
+
+def test_errors_and_merging_go_by_the_pair_probabilities(posterior):
+    other = fit(MIXED, PlackettLuce(**{**posterior.settings, "draws": 100}), seed=6)
+    merged = merge([posterior, other])
+    np.testing.assert_allclose(merged.precedence, (posterior.precedence + other.precedence) / 2)
+    pair = plackett_luce_pairs(posterior.draws.latent, 0)[:, :, 1]
+    error = pair.std(ddof=1) / np.sqrt(effective_size(pair, by_rank=False))
+    assert posterior.precedence_se[0, 1] == pytest.approx(error)
+    assert not posterior.precedence_se.diagonal().any()
 
 
 def test_two_groups_are_told_apart():

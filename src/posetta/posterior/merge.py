@@ -75,7 +75,7 @@ def merge(posteriors: Sequence[Posterior]) -> Posterior:
         first,
         settings={**first.settings, "chains": draws.n_chains, "draws": n_draws},
         draws=draws,
-        precedence=draws.mean_closure(len(first.items)),
+        precedence=_precedence(draws, first),
         status=status,
         warnings=(*warnings, *kept),
         diagnostics=diagnostics,
@@ -83,6 +83,20 @@ def merge(posteriors: Sequence[Posterior]) -> Posterior:
             name: sum(part.seconds.get(name, 0.0) for part in parts) for name in first.seconds
         },
     )
+
+
+def _precedence(draws: Draws, first: Posterior) -> NDArray[np.float64]:
+    """Return the mean over draws of what the method's ``precedence`` is the mean of."""
+    n = len(first.items)
+    if first.likelihood != "plackett-luce" or draws.latent is None:
+        return draws.mean_closure(n)
+    from posetta.model.plackett_luce import plackett_luce_pairs  # compiled: only where it is used
+
+    pairs = np.zeros((n, n))
+    for i in range(n):
+        pairs[i] = plackett_luce_pairs(draws.latent, i).mean(axis=(0, 1))
+    np.fill_diagonal(pairs, 0.0)
+    return pairs
 
 
 def _check(parts: list[Posterior]) -> None:
