@@ -21,7 +21,7 @@ from posetta.errors import InputError, SettingError
 from posetta.evaluate import closure_scores
 from posetta.order import Poset, read_order
 from posetta.plots import hasse, hasse_panels, save_figure, style, write_hasse_svg
-from posetta.plots.hasse import shade
+from posetta.plots.diagram import shade
 
 DIAMOND = Poset.from_pairs([("top", "left"), ("top", "right"), ("left", "end"), ("right", "end")])
 HOSTILE = [

@@ -39,6 +39,16 @@ def test_every_pair_is_in_one_list_at_most() -> None:
     assert all(one.before >= SURE for one in found.prerequisites)
 
 
+def test_what_is_likely_is_no_prerequisite_and_what_was_seen_both_ways_is_not_open() -> None:
+    assert ("a", "d") in example().decode(0.4).cover_pairs
+    assert pairs(findings(example(), 0.4).prerequisites) == [("a", "c"), ("b", "c")]
+    closures = np.zeros((20, 4, 4), dtype=bool)
+    closures[:10, 0, 1] = True  # with noise, a may precede b although b was seen first once
+    noisy = hard_posterior(closures, np.ones(20), np.full(20, 0.1), TRACES)
+    assert pairs(findings(noisy).undecided) == []
+    assert ("a", "b") not in pairs(findings(noisy).free)
+
+
 def test_sentences_take_each_kind_in_turn() -> None:
     told = sentences(example())
     assert told == [

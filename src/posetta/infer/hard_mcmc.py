@@ -49,6 +49,7 @@ def run(
     started = time.perf_counter()
     rows = rows_of(traces)
     chains = [ChainRun(traces, rows, model, settings, seed, c) for c in range(settings.chains)]
+    report(0.0, "compiling or loading the sampler")
     _compile(traces, model, settings)
     compiled = time.perf_counter()
     path = None if settings.checkpoint is None else Path(settings.checkpoint)
