@@ -123,13 +123,13 @@ def workflows(data: Path, max_seconds: float | None, least: int) -> None:
             sim = po.simulate(order=order, seed=7, ip_cov=None, n_traces=n_traces)
             budget = next(budget for largest, budget in WORKFLOW_BUDGET.items() if n <= largest)
             settings = replace(budget, max_seconds=max_seconds)
-            post, processor = timed_fit(sim.train, settings)
-            name = file.name.split("-chameleon")[0]
-            print(
-                f"| {name} | {n} | {n_traces} | {bound} | {agreement(post, processor)} | "
-                f"{scores(post, sim)} |",
-                flush=True,
-            )
+            row = f"| {file.name.split('-chameleon')[0]} | {n} | {n_traces} | {bound} |"
+            try:
+                post, processor = timed_fit(sim.train, settings)
+            except po.SettingError as error:  # no draw in the time given
+                print(f"{row} {error}", flush=True)
+                continue
+            print(f"{row} {agreement(post, processor)} | {scores(post, sim)} |", flush=True)
 
 
 def greedy_realizer_size(closure: np.ndarray) -> int:

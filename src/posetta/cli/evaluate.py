@@ -64,12 +64,15 @@ def against_truth(posterior: Posterior, truth: Poset, threshold: float) -> dict[
     """Return how well the decoded order matches the truth, as plain values."""
     from dataclasses import asdict
 
-    from posetta.evaluate import closure_mae, closure_scores, ip_cov
+    from posetta.evaluate import calibration, closure_mae, closure_scores, ip_cov
 
     scores = asdict(closure_scores(posterior.decode(threshold), truth))
     scores["threshold"] = threshold
     scores["mae"] = closure_mae(posterior, truth)
     scores["ip_cov"] = ip_cov(posterior.traces, truth)
+    if not posterior.is_point and len(posterior.items) > 1:
+        found = calibration(posterior, truth)
+        scores |= {"brier": float(found.brier), "ece": float(found.ece)}
     return scores
 
 
@@ -78,7 +81,7 @@ def against_traces(posterior: Posterior, test: Traces) -> dict[str, Any]:
     from posetta.evaluate import step_nll, trace_nll
 
     scores: dict[str, Any] = {"n_traces": len(test)}
-    for likelihood in ("own",) if posterior.likelihood == "hard" else ("own", "hard"):
+    for likelihood in ("own", "hard") if posterior.likelihood == "relaxed" else ("own",):
         for name, nll in (("trace_nll", trace_nll), ("step_nll", step_nll)):
             value = nll(posterior, test, likelihood)
             key = name if likelihood == "own" else f"{name}_hard"
@@ -106,6 +109,11 @@ def score_lines(scores: dict[str, Any]) -> list[str]:
             f"{t['n_missed']} missed; probabilities are off by {t['mae']:.3f} on average.",
             f"  {t['ip_cov']:.0%} of the truly free pairs were seen in both orders.",
         ]
+        if "brier" in t:
+            lines.append(
+                f"  Brier score of the probabilities {t['brier']:.4f}, calibration error "
+                f"{t['ece']:.4f} (0 is perfect)."
+            )
     if "test" in scores:
         t = scores["test"]
         lines.append(

@@ -29,6 +29,8 @@ _METHODS = {
     "fullrank": "Gaussian approximation of the relaxed posterior",
     "flow": "flow approximation of the relaxed posterior",
     "exact": "enumeration of every order",
+    "softdag": "soft edges fitted by gradient descent",
+    "plackett-luce": "supports of a ranking model, no partial order",
     "majority": "pairs that most traces agree on",
     "maximal": "pairs that the traces (almost) never contradict",
 }

@@ -18,6 +18,8 @@ from posetta.evaluate import (
 from posetta.order import Poset
 from posetta.posterior import Posterior
 
+_WORDS = {"hard": "exact frontier", "relaxed": "relaxed", "plackett-luce": "Plackett-Luce"}
+
 
 def truth_content(posterior: Posterior, truth: Poset, threshold: float) -> dict[str, Any]:
     """Return recovery at the threshold, Brier score and calibration against a true order.
@@ -48,13 +50,13 @@ def truth_content(posterior: Posterior, truth: Poset, threshold: float) -> dict[
 
 def held_out_content(posterior: Posterior, test: Traces) -> dict[str, Any]:
     """Return trace and step NLL of held-out traces, under the result's own and the hard model."""
-    likelihoods = ("own",) if posterior.likelihood == "hard" else ("own", "hard")
+    likelihoods = ("own", "hard") if posterior.likelihood == "relaxed" else ("own",)
     rows = []
     for likelihood in likelihoods:
-        words = "exact frontier" if (posterior.likelihood, likelihood) != ("relaxed", "own") else ""
+        words = _WORDS[posterior.likelihood if likelihood == "own" else likelihood]
         for name, nll in (("trace", trace_nll), ("step", step_nll)):
             value = nll(posterior, test, likelihood)
-            rows.append({"name": name, "likelihood": words or "relaxed", **_nll(value)})
+            rows.append({"name": name, "likelihood": words, **_nll(value)})
     return {"n_traces": len(test), "rows": rows}
 
 
