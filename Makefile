@@ -58,8 +58,10 @@ lint: .venv/develops
 
 bench: .venv/measures
 	$(BIN)/python benchmarks/kernel.py
-	$(BIN)/python benchmarks/hard_mcmc.py
+	$(BIN)/python benchmarks/hard_mcmc.py rates
+	$(BIN)/python benchmarks/hard_mcmc.py recompute
 	$(BIN)/python benchmarks/relaxed.py
+	$(BIN)/python benchmarks/predict.py
 	$(BIN)/python benchmarks/order.py
 	$(BIN)/python benchmarks/readers.py
 
