@@ -137,7 +137,7 @@ def run(
         interrupted = True
     stopped = interrupted or not _all_finish(chains)
     drawn = [chain.collect() for chain in chains]
-    seconds = {"compile": callbacks.COMPILE_SECONDS, "start": started - began}
+    seconds = {"compile": callbacks.compile_seconds(), "start": started - began}
     gradients = sum(chain.n_gradients for chain in chains)
     return _posterior(target, settings, seed, drawn, gradients, stopped, seconds, started)
 
@@ -172,7 +172,7 @@ def put_together(
     drawn = [one["drawn"] for one in ran]
     gradients = sum(one["gradients"] for one in ran)
     stopped = any(one["stopped"] for one in ran)
-    seconds = {"compile": callbacks.COMPILE_SECONDS}
+    seconds = {"compile": callbacks.compile_seconds()}
     seconds["start"] = max(one["start_seconds"] for one in ran)
     # As if the longest chain had started here and just ended.
     started = time.perf_counter() - max(one["run_seconds"] for one in ran)
