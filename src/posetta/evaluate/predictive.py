@@ -98,7 +98,7 @@ def waic(posterior: Posterior, traces: Traces) -> Waic:
 
     A row counts ``count`` times; the variance is that of the log-likelihood of one copy. At noise
     0 the support of the hard model depends on the order, so WAIC of hard draws is optimistic: the
-    traces that alone witness a reversal are named in the warnings.
+    traces that alone show a pair in one direction are named in the warnings.
     """
     log_likelihood = training_log_likelihood(posterior, traces, "WAIC")
     counts = posterior.traces.counts
