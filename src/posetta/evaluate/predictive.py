@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from posetta.data import Traces
 from posetta.errors import InputError, SettingError
 from posetta.evaluate.measured import Measured
 from posetta.evaluate.training import support_warnings, training_log_likelihood
+from posetta.plain import plain
 from posetta.posterior import Posterior, predictive
 
 # A pointwise variance above this makes WAIC unreliable (Vehtari, Gelman and Gabry, 2017).
@@ -46,6 +47,16 @@ class NegativeLogLikelihood(Measured):
         self.n_impossible = n - int(kept.sum())
         self.finite_mean = finite_mean
         return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the mean and what stands behind it as plain values; None if not finite."""
+        return {
+            "value": plain(float(self)),
+            "standard_error": self.standard_error,
+            "n": self.n,
+            "n_impossible": self.n_impossible,
+            "finite_mean": plain(self.finite_mean),
+        }
 
     def __repr__(self) -> str:
         if not self.n_impossible:
