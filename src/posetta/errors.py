@@ -33,6 +33,12 @@ def choice(value: str, allowed: Iterable[str], setting: str) -> str:
     return value
 
 
+def check_threshold(threshold: float) -> None:
+    """Refuse a threshold of probabilities that keeps nothing, or everything and more."""
+    if not 0.0 <= threshold < 1.0:
+        raise SettingError(f"threshold={threshold} must lie in [0, 1).")
+
+
 def check_whole(settings: object, **least: int) -> None:
     """Refuse settings that are not whole numbers from the given least value."""
     for name, lowest in least.items():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -16,6 +18,7 @@ from posetta.baselines.remainders import remainders_of
 from posetta.model import Model, plackett_luce_pairs, plackett_luce_trace_log_likelihood
 from posetta.posterior import merge
 from posetta.posterior.diagnostics import effective_size
+from posetta.posterior.support_pairs import support_pairs
 
 quick = settings(derandomize=True, deadline=None, max_examples=100)
 
@@ -338,6 +341,16 @@ def test_errors_and_merging_go_by_the_pair_probabilities(posterior):
     error = pair.std(ddof=1) / np.sqrt(effective_size(pair, by_rank=False))
     assert posterior.precedence_se[0, 1] == pytest.approx(error)
     assert not posterior.precedence_se.diagonal().any()
+    # The diagnostics of the whole are those of the pair probabilities too, not of the closures.
+    assert merged.diagnostics["pair_mcse_max"] == pytest.approx(merged.precedence_se.max())
+    assert merged.diagnostics["chain_mae_max"] == pytest.approx(
+        max(
+            np.abs(a - b).sum() / 6
+            for a, b in combinations(support_pairs(merged.draws.latent).by_chain, 2)
+        )
+    )
+    alone = support_pairs(posterior.draws.latent).diagnostics
+    assert {name: posterior.diagnostics[name] for name in alone} == alone
 
 
 def test_two_groups_are_told_apart():

@@ -171,6 +171,25 @@ def test_importance_says_0_376_where_the_truth_is_0_011():
     assert sole_witnesses(WITNESSED) == [1]
 
 
+def test_a_pair_that_one_trace_alone_lists_misleads_as_well():
+    # Nobody shows b before a, and yet only the trace "once" rules it out.
+    train = traces_of(["a", "c"], ["a", "b"], counts=[6, 1], ids=["often", "once"])
+    closures = all_orders(3).closures
+    with np.errstate(divide="ignore"):
+        p = np.exp([hard_trace_log_likelihood(c, 0.0, train) for c in closures])
+    prior = p[:, 0] ** 6
+    true = (prior * p[:, 1]).sum() / prior.sum()
+    probability = prior * p[:, 1] / (prior * p[:, 1]).sum()
+    draws = np.repeat(np.arange(len(closures)), np.rint(20_000 * probability).astype(int))
+    n = len(draws)
+    posterior = hard_posterior(closures[draws], np.zeros(n), np.zeros(n), train)
+    found = loo(posterior, train)
+    assert math.exp(found.pointwise[1]) > 1.2 * true
+    assert not (found.pareto_k > 0.7).any()
+    assert sole_witnesses(train) == [1]
+    assert ['trace "once"' in text for text in found.warnings] == [True]
+
+
 def test_refitting_the_oracle_shows_the_gap():
     method = Exact(draws=4000, prior_draws=100_000)
     importance = loo(fit(WITNESSED, method, seed=1), WITNESSED)

@@ -127,6 +127,8 @@ def test_a_budget_of_iterations_is_that_of_the_paper():
         ({"model": {"rho": 2.0}, "methods": {"hard": {}}}, "rho=2.0"),
         ({"reference": "nuts"}, "reference='nuts'"),
         ({"thresholds": [1.5]}, "thresholds"),
+        ({"thresholds": []}, "one or more numbers"),
+        ({"methods": {"maximal": {"data": {"coverge": 1.0}}}}, "'maximal': data of kind"),
         ({"keep": "everything"}, "keep='everything'"),
         ({"title": 5}, "needs title"),
     ],

@@ -26,14 +26,9 @@ from posetta.data import Traces
 from posetta.errors import SettingError
 from posetta.model.latent import product_order
 from posetta.model.model import Model
-from posetta.model.plackett_luce import plackett_luce_pairs
 from posetta.posterior import Draws, Posterior
-from posetta.posterior.diagnostics import (
-    chain_diagnostics,
-    effective_size,
-    mixing_status,
-    plain_split_r_hats,
-)
+from posetta.posterior.diagnostics import gate_diagnostics, mixing_status
+from posetta.posterior.support_pairs import support_pairs
 from posetta.rng import child
 
 # A portion of sweeps between two looks at the clock.
@@ -173,12 +168,8 @@ def _posterior(
         latent=log_support,
     )
     quantities = _quantities(log_support, log_posterior, traces.items)
-    # Pairs are judged by their probabilities, not by the closures of the draws: none is passed.
-    diagnostics = chain_diagnostics(
-        quantities, np.zeros((settings.chains, n_draws, 0, 0), np.uint8)
-    )
-    precedence, pairs = _pairs(log_support)
-    diagnostics |= pairs
+    pairs = support_pairs(log_support)
+    diagnostics = gate_diagnostics(quantities) | pairs.diagnostics
     diagnostics["components"] = _components(log_support)
     status, warnings = mixing_status(
         diagnostics,
@@ -194,7 +185,7 @@ def _posterior(
         seed=seed,
         traces=traces,
         draws=draws,
-        precedence=precedence,
+        precedence=pairs.precedence,
         status=status,
         warnings=warnings,
         diagnostics=diagnostics,
@@ -243,36 +234,6 @@ def relabelled(
     likeness = np.einsum("ih,sig->shg", pivot, columns)
     order = np.stack([linear_sum_assignment(alike, maximize=True)[1] for alike in likeness])
     return np.take_along_axis(flat, order[:, None, :], axis=2).reshape(log_support.shape)
-
-
-def _pairs(log_support: NDArray[np.float64]) -> tuple[NDArray[np.float64], dict[str, float]]:
-    """Return the mean pair probabilities, and how well the chains agree on them.
-
-    One item at a time: all pairs of thousands of draws would not fit the memory.
-    """
-    n_chains, _, n, _ = log_support.shape
-    by_chain = np.zeros((n_chains, n, n))
-    r_hats: list[NDArray[np.float64]] = []
-    errors = [0.0]
-    for i in range(n):
-        pairs = plackett_luce_pairs(log_support, i)
-        by_chain[:, i] = pairs.mean(axis=1)
-        by_chain[:, i, i] = 0.0
-        later = pairs[:, :, i + 1 :]
-        if pairs.shape[1] >= 4 and later.size:
-            r_hats.append(plain_split_r_hats(later))
-            errors += [_standard_error(pair) for pair in np.moveaxis(later, 2, 0)]
-    apart = [np.abs(a - b).sum() for k, a in enumerate(by_chain) for b in by_chain[k + 1 :]]
-    every = np.sort(np.concatenate(r_hats)) if r_hats else np.ones(1)
-    return by_chain.mean(axis=0), {
-        "pair_r_hat_99": float(every[int(0.99 * len(every))]),
-        "pair_mcse_max": float(max(errors)),
-        "chain_mae_max": float(max(apart, default=0.0) / max(n * (n - 1), 1)),
-    }
-
-
-def _standard_error(draws: NDArray[np.float64]) -> float:
-    return float(draws.std(ddof=1) / np.sqrt(effective_size(draws, by_rank=False)))
 
 
 def _components(log_support: NDArray[np.float64]) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from posetta.errors import SettingError, check_positive, check_whole
+from posetta.errors import SettingError, check_positive, check_threshold, check_whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,8 +14,7 @@ class Majority:
     threshold: float = 0.5
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.threshold < 1.0:
-            raise SettingError(f"threshold={self.threshold} must lie in [0, 1).")
+        check_threshold(self.threshold)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,8 +69,8 @@ class SoftDAG:
                 raise SettingError(f"{name}={weights!r} must be one or more numbers from 0.")
         if not 0.0 < self.validation < 1.0:
             raise SettingError(f"validation={self.validation!r} must lie between 0 and 1.")
-        if self.threshold is not None and not 0.0 <= self.threshold < 1.0:
-            raise SettingError(f"threshold={self.threshold} must lie in [0, 1).")
+        if self.threshold is not None:
+            check_threshold(self.threshold)
         given = {name: 1 for name in ("restarts", "steps") if getattr(self, name) is not None}
         check_whole(self, path_length=1, **given)
         check_positive(self, "learning_rate", "max_seconds")

@@ -85,13 +85,7 @@ def against_traces(posterior: Posterior, test: Traces) -> dict[str, Any]:
         for name, nll in (("trace_nll", trace_nll), ("step_nll", step_nll)):
             value = nll(posterior, test, likelihood)
             key = name if likelihood == "own" else f"{name}_hard"
-            scores[key] = {
-                "value": _finite(float(value)),
-                "standard_error": value.standard_error,
-                "n": value.n,
-                "n_impossible": value.n_impossible,
-                "finite_mean": _finite(value.finite_mean),
-            }
+            scores[key] = value.to_dict()
     return scores
 
 
@@ -137,7 +131,3 @@ def _nll_words(value: dict[str, Any]) -> str:
         return f"infinite: {value['n_impossible']} of {value['n']} are impossible{tail}"
     error = value["standard_error"]
     return f"{value['value']:.3f}" + ("" if error is None else f" ± {error:.3f}")
-
-
-def _finite(value: float) -> float | None:
-    return value if abs(value) < float("inf") else None

@@ -36,23 +36,21 @@ def report(
     import json as json_module
     from pathlib import Path
 
+    from posetta.cli.show import saved_threshold
     from posetta.data import read_traces
     from posetta.errors import InputError
     from posetta.order import read_order
-    from posetta.posterior.io import SUMMARY_FILE, load
+    from posetta.posterior.io import load
     from posetta.report import read_groups, write_report
 
     posterior = load(result)
     page = Path(result) / "report.html" if out is None else Path(out)
     if out is not None and page.exists() and not force:
         raise InputError(f"{page} exists. Choose another file, or replace it with --force.")
-    if threshold is None:
-        head = json_module.loads((Path(result) / SUMMARY_FILE).read_text(encoding="utf-8"))
-        threshold = float(head["threshold"])
     write_report(
         posterior,
         page,
-        threshold=threshold,
+        threshold=saved_threshold(result) if threshold is None else threshold,
         groups=None if groups is None else read_groups(groups),
         truth=None if truth is None else read_order(truth),
         test=None if test is None else read_traces(test),

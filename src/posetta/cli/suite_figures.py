@@ -34,6 +34,7 @@ def draw_figures(folder: str, out: str | None = None, *, kind: str = "svg") -> l
     import sys
 
     from posetta.suite import Store, tidy_rows
+    from posetta.suite.job import matches
 
     store = Store(folder)
     head = store.head
@@ -44,7 +45,7 @@ def draw_figures(folder: str, out: str | None = None, *, kind: str = "svg") -> l
     written = []
     for figure in head["spec"]["figures"]:
         draw = _DRAW[choice(figure["draw"], _DRAW, "draw")]
-        chosen = [row for row in rows if _matches(row, figure.get("where", {}))]
+        chosen = [row for row in rows if matches(row, figure.get("where", {}))]
         try:
             drawn = draw(plots, store, head["spec"], figure, chosen)
         except InputError as error:
@@ -53,10 +54,6 @@ def draw_figures(folder: str, out: str | None = None, *, kind: str = "svg") -> l
         target.mkdir(parents=True, exist_ok=True)
         written.append(plots.save_figure(drawn, target / f"{figure['name']}.{kind}"))
     return written
-
-
-def _matches(row: Mapping[str, Any], where: Mapping[str, Any]) -> bool:
-    return all(row.get(k) in (v if isinstance(v, list) else [v]) for k, v in where.items())
 
 
 def _renamed(rows: Sequence[Mapping[str, Any]], metrics: Sequence[str]) -> list[dict[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from posetta.data import Traces
 from posetta.errors import InputError, SettingError
 from posetta.evaluate.measured import Measured
 from posetta.evaluate.training import support_warnings, training_log_likelihood
+from posetta.plain import plain
 from posetta.posterior import Posterior, predictive
 
 # A pointwise variance above this makes WAIC unreliable (Vehtari, Gelman and Gabry, 2017).
@@ -46,6 +47,16 @@ class NegativeLogLikelihood(Measured):
         self.n_impossible = n - int(kept.sum())
         self.finite_mean = finite_mean
         return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the mean and what stands behind it as plain values; None if not finite."""
+        return {
+            "value": plain(float(self)),
+            "standard_error": self.standard_error,
+            "n": self.n,
+            "n_impossible": self.n_impossible,
+            "finite_mean": plain(self.finite_mean),
+        }
 
     def __repr__(self) -> str:
         if not self.n_impossible:
@@ -98,7 +109,7 @@ def waic(posterior: Posterior, traces: Traces) -> Waic:
 
     A row counts ``count`` times; the variance is that of the log-likelihood of one copy. At noise
     0 the support of the hard model depends on the order, so WAIC of hard draws is optimistic: the
-    traces that alone witness a reversal are named in the warnings.
+    traces that alone show a pair in one direction are named in the warnings.
     """
     log_likelihood = training_log_likelihood(posterior, traces, "WAIC")
     counts = posterior.traces.counts

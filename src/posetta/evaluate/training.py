@@ -1,9 +1,9 @@
 """What WAIC and LOO share: the training traces' log-likelihood, and where the two mislead.
 
 At noise 0 the hard model gives 0 to a trace that breaks the order, so every draw allows every
-training trace. A trace that alone shows some pair reversed rules out all orders with that pair:
-without it they would be possible, and no reweighting of the draws can bring them back. Importance
-weights do not see what is missing, and neither does their Pareto k.
+training trace. A trace that alone shows b before a rules out all orders with a before b: without it
+they would be possible, and no reweighting of the draws can bring them back. Importance weights do
+not see what is missing, and neither does their Pareto k.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def training_log_likelihood(posterior: Posterior, traces: Traces, what: str) -> 
 
 
 def support_warnings(posterior: Posterior, what: str) -> list[str]:
-    """Name the traces that alone witness a reversal, where that makes ``what`` optimistic."""
+    """Name the traces that alone rule out an order of a pair, where ``what`` is then optimistic."""
     if posterior.likelihood != "hard" or np.any(posterior.draws.scalar("noise") > 0.0):
         return []
     traces = posterior.traces
@@ -41,16 +41,19 @@ def support_warnings(posterior: Posterior, what: str) -> list[str]:
     named = ", ".join(traces.describe_row(row) for row in witnesses[:3])
     more = f" and {len(witnesses) - 3} more" if len(witnesses) > 3 else ""
     return [
-        f"at noise 0 {what} of hard draws is optimistic: these traces alone show a pair in "
-        f"reverse, so leaving one out changes which orders are possible: {named}{more}. "
+        f"at noise 0 {what} of hard draws is optimistic: these traces alone show a pair in one "
+        f"direction, so leaving one out changes which orders are possible: {named}{more}. "
         "Compare by refitting without them (evaluate.kfold)."
     ]
 
 
 def sole_witnesses(traces: Traces) -> list[int]:
-    """Return the unique rows, observed once, that alone show some pair reversed."""
-    before = PairEvidence.of(traces).before
-    alone = (before == 1) & (before.T > 0)
+    """Return the unique rows, observed once, that alone show some pair in one direction.
+
+    Whether others show the pair the other way round, or not at all, makes no difference: without
+    the row an order that forbids it is possible.
+    """
+    alone = PairEvidence.of(traces).before == 1
     rows = []
     for row in np.flatnonzero(traces.counts == 1).tolist():
         members, listed = traces.choice_set(row), traces.n_listed[row]

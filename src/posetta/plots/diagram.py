@@ -12,6 +12,7 @@ import numpy as np
 from posetta.plots import style
 from posetta.plots.layers import Edge
 from posetta.plots.scene import Points, Scene
+from posetta.posterior.findings import written
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -210,17 +211,12 @@ def _draw_values(ax: Axes, scene: Scene, lines: Sequence[Line]) -> None:
             if all((np.abs(spot - centre) >= half + other).any() for centre, other in taken):
                 taken.append((spot, half))
                 ax.text(
-                    spot[0], spot[1], _written(line.value), fontsize=size, color=style.INK,
+                    spot[0], spot[1], written(line.value), fontsize=size, color=style.INK,
                     ha="center",
                     va="center", zorder=5,
                     bbox={"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"},
                 )  # fmt: skip
                 break
-
-
-def _written(probability: float) -> str:
-    """Return a probability with two digits; only what is certain is written as 1.00."""
-    return ">0.99" if 0.995 <= probability < 1.0 else f"{probability:.2f}"
 
 
 def _at_share(points: Points, share: float) -> Points:

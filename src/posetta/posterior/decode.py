@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from posetta.errors import SettingError
+from posetta.errors import check_threshold
 from posetta.order import transitive_closure
 from posetta.order.relation import strong_components
 
@@ -15,8 +15,7 @@ def decode(precedence: NDArray[np.float64], threshold: float = 0.5) -> NDArray[n
 
     Equality does not count as above: at 1/2 a pair seen equally often both ways stays free.
     """
-    if not 0.0 <= threshold < 1.0:
-        raise SettingError(f"threshold={threshold} must lie in [0, 1).")
+    check_threshold(threshold)
     return transitive_closure(break_cycles(precedence > threshold, precedence))
 
 

@@ -107,7 +107,12 @@ def _autocovariance(halves: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def plain_split_r_hats(draws: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return split R-hat, without ranks, of every quantity of (chain, draw, quantity)."""
+    """Return split R-hat, without ranks, of every quantity of (chain, draw, quantity).
+
+    1 for a constant, NaN for fewer than four draws.
+    """
+    if draws.shape[1] < 4:
+        return np.full(draws.shape[2], np.nan)
     halves = split(draws)
     n = halves.shape[1]
     within = halves.var(axis=1, ddof=1).mean(axis=0)
@@ -132,29 +137,47 @@ def chain_diagnostics(
     compared too; latent columns never are, since they switch labels.
     """
     n = closure_bits.shape[2]
-    r_hat = {name: split_r_hat(values) for name, values in quantities.items()}
-    ess = {name: effective_size(values) for name, values in quantities.items()}
     closures = np.unpackbits(closure_bits, axis=-1, count=n)
     by_chain = closures.mean(axis=1)
     share = by_chain.mean(axis=0)
     uncertain = closures[:, :, (share > 0.02) & (share < 0.98)].astype(np.float64)
-    pairs = max(n * (n - 1), 1)
-    apart = [np.abs(a - b).sum() / pairs for k, a in enumerate(by_chain) for b in by_chain[k + 1 :]]
-    found = {
-        "r_hat": r_hat,
-        "ess": ess,
-        "r_hat_max": float(np.nanmax([*r_hat.values(), 1.0])),
-        "ess_min": float(np.nanmin([*ess.values(), np.inf])),
-        "pair_r_hat_99": _percentile_99(plain_split_r_hats(uncertain)),
-        "pair_mcse_max": float(np.nanmax([0.0, *plain_standard_errors(uncertain)])),
-        "chain_mae_max": float(max(apart, default=0.0)),
-    }
+    found = gate_diagnostics(quantities) | pair_diagnostics(
+        by_chain, plain_split_r_hats(uncertain), plain_standard_errors(uncertain)
+    )
     if latent is not None:
         # One item at a time: all margins of thousands of draws would not fit the memory.
         others = [np.arange(n) != i for i in range(n)]
         r_hats = [plain_split_r_hats(_margins(latent, i)[..., others[i]]) for i in range(n)]
         found["margin_r_hat_99"] = _percentile_99(np.concatenate(r_hats))
     return found
+
+
+def gate_diagnostics(quantities: Mapping[str, NDArray[np.float64]]) -> dict[str, Any]:
+    """Return R-hat and effective size of quantities (chain, draw), and the worst of each."""
+    r_hat = {name: split_r_hat(values) for name, values in quantities.items()}
+    ess = {name: effective_size(values) for name, values in quantities.items()}
+    return {
+        "r_hat": r_hat,
+        "ess": ess,
+        "r_hat_max": float(np.nanmax([*r_hat.values(), 1.0])),
+        "ess_min": float(np.nanmin([*ess.values(), np.inf])),
+    }
+
+
+def pair_diagnostics(
+    by_chain: NDArray[np.float64], r_hats: NDArray[np.float64], errors: NDArray[np.float64]
+) -> dict[str, Any]:
+    """Say how well chains agree on pair probabilities, (chain, item, item).
+
+    ``r_hats`` and ``errors`` are those of the pairs that count.
+    """
+    n = by_chain.shape[1]
+    apart = [np.abs(a - b).sum() for k, a in enumerate(by_chain) for b in by_chain[k + 1 :]]
+    return {
+        "pair_r_hat_99": _percentile_99(r_hats),
+        "pair_mcse_max": float(np.nanmax([0.0, *errors])),
+        "chain_mae_max": float(max(apart, default=0.0)) / max(n * (n - 1), 1),
+    }
 
 
 def _margins(latent: NDArray[np.float64], i: int) -> NDArray[np.float64]:

@@ -101,7 +101,7 @@ def required(pair: PairFinding, is_point: bool = False) -> str:
     """Say that one item must come before another."""
     together = pair.n_first + pair.n_second
     seen = f"so in {pair.n_first} of {together} traces with both" if together else "never together"
-    probability = "" if is_point else f"probability {_written(pair.before)}; "
+    probability = "" if is_point else f"probability {written(pair.before)}; "
     return f'"{pair.first}" must come before "{pair.second}" ({probability}{seen}).'
 
 
@@ -111,7 +111,7 @@ def free(pair: PairFinding, is_point: bool = False) -> str:
     n, m = pair.n_first, pair.n_second
     if m > n:
         first, second, n, m = second, first, m, n
-    probability = "" if is_point else f"probability {_written(pair.free)}; "
+    probability = "" if is_point else f"probability {written(pair.free)}; "
     return (
         f'"{first}" and "{second}" can be swapped ({probability}{n} traces show "{first}" first, '
         f"{m} the other way)."
@@ -125,7 +125,7 @@ def undecided(pair: PairFinding, is_point: bool = False) -> str:
         first, second, p, n = second, first, pair.after, pair.n_second
     shown = f"{n} traces show" if n != 1 else "1 trace shows"
     seen = f"{shown} this order and none the other" if n else "no trace shows them together"
-    probability = "" if is_point else f"probability {_written(p)}; "
+    probability = "" if is_point else f"probability {written(p)}; "
     opening = (
         "It is likely but not sure that"
         if p >= SURE and not is_point
@@ -153,6 +153,6 @@ def _doubt(pair: PairFinding) -> float:
     return float(-(shares * np.log(shares)).sum())
 
 
-def _written(probability: float) -> str:
+def written(probability: float) -> str:
     """Return a probability with two digits; only what is certain is written as 1.00."""
     return ">0.99" if 0.995 <= probability < 1.0 else f"{probability:.2f}"

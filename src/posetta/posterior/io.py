@@ -9,7 +9,6 @@ import io
 import json
 import os
 import platform
-from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ import numpy as np
 from posetta.data import ReadReport
 from posetta.errors import InputError
 from posetta.model.model import Model
+from posetta.plain import plain
 from posetta.posterior.check import all_orders
 from posetta.posterior.folder import RESULT_FILES, staged_folder
 from posetta.posterior.posterior import Posterior
@@ -111,18 +111,7 @@ def summary(posterior: Posterior, threshold: float = 0.5) -> dict[str, Any]:
             "numba": version("numba"),
         },
     }
-    return {name: _plain(value) for name, value in content.items()}
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as JSON has it: numpy's become Python's, NaN and infinity become None."""
-    if isinstance(value, Mapping):
-        return {name: _plain(inner) for name, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(inner) for inner in value]
-    if isinstance(value, (np.ndarray, np.generic)):
-        return _plain(value.tolist())
-    return None if isinstance(value, float) and not np.isfinite(value) else value
+    return {name: plain(value) for name, value in content.items()}
 
 
 def _from_files(draws_file: Path, head: dict[str, Any]) -> Posterior:

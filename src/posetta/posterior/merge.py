@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,7 @@ def merge(posteriors: Sequence[Posterior]) -> Posterior:
     to the shortest.
     """
     # Brings in scipy.stats, which loading and showing a result can do without.
-    from posetta.posterior.diagnostics import STOPPED, UNMIXED, chain_diagnostics, mixing_status
+    from posetta.posterior.diagnostics import STOPPED, UNMIXED, mixing_status
 
     parts = list(posteriors)
     if not parts:
@@ -53,8 +54,7 @@ def merge(posteriors: Sequence[Posterior]) -> Posterior:
         "relations": draws.n_relations.astype(np.float64),
         **{name: values for name, values in draws.scalars.items() if np.ptp(values) > 0.0},
     }
-    latent = draws.latent if first.likelihood == "relaxed" else None
-    diagnostics = chain_diagnostics(quantities, draws.closure_bits, latent)
+    precedence, diagnostics = _judged(draws, first, quantities)
     for name in _TOTALS:
         if all(name in part.diagnostics for part in parts):
             diagnostics[name] = sum(part.diagnostics[name] for part in parts)
@@ -75,7 +75,7 @@ def merge(posteriors: Sequence[Posterior]) -> Posterior:
         first,
         settings={**first.settings, "chains": draws.n_chains, "draws": n_draws},
         draws=draws,
-        precedence=_precedence(draws, first),
+        precedence=precedence,
         status=status,
         warnings=(*warnings, *kept),
         diagnostics=diagnostics,
@@ -85,18 +85,20 @@ def merge(posteriors: Sequence[Posterior]) -> Posterior:
     )
 
 
-def _precedence(draws: Draws, first: Posterior) -> NDArray[np.float64]:
-    """Return the mean over draws of what the method's ``precedence`` is the mean of."""
-    n = len(first.items)
-    if first.likelihood != "plackett-luce" or draws.latent is None:
-        return draws.mean_closure(n)
-    from posetta.model.plackett_luce import plackett_luce_pairs  # compiled: only where it is used
+def _judged(
+    draws: Draws, first: Posterior, quantities: dict[str, NDArray[np.float64]]
+) -> tuple[NDArray[np.float64], dict[str, Any]]:
+    """Return the mean of what the method's ``precedence`` is the mean of, and the diagnostics."""
+    from posetta.posterior.diagnostics import chain_diagnostics, gate_diagnostics
 
-    pairs = np.zeros((n, n))
-    for i in range(n):
-        pairs[i] = plackett_luce_pairs(draws.latent, i).mean(axis=(0, 1))
-    np.fill_diagonal(pairs, 0.0)
-    return pairs
+    if first.likelihood == "plackett-luce" and draws.latent is not None:
+        from posetta.posterior.support_pairs import support_pairs
+
+        pairs = support_pairs(draws.latent)
+        return pairs.precedence, gate_diagnostics(quantities) | pairs.diagnostics
+    latent = draws.latent if first.likelihood == "relaxed" else None
+    found = chain_diagnostics(quantities, draws.closure_bits, latent)
+    return draws.mean_closure(len(first.items)), found
 
 
 def _check(parts: list[Posterior]) -> None:

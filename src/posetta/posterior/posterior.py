@@ -214,8 +214,6 @@ class Posterior:
         has no such error. Exact probabilities have the oracle's own: at most the largest of them,
         ``diagnostics["precedence_se_max"]``, which then stands for all.
         """
-        from posetta.posterior.diagnostics import pair_standard_errors, plain_standard_errors
-
         n = len(self.items)
         if self.is_point:
             return _read_only(np.zeros((n, n)))
@@ -224,13 +222,11 @@ class Posterior:
             bound = float(self.diagnostics["precedence_se_max"])
             return _read_only(np.where(open_pairs, bound, 0.0))
         if self.likelihood == "plackett-luce" and self.draws.latent is not None:
-            from posetta.model.plackett_luce import plackett_luce_pairs
+            from posetta.posterior.support_pairs import support_pairs
 
-            errors = np.zeros((n, n))
-            for i in range(n):
-                errors[i] = plain_standard_errors(plackett_luce_pairs(self.draws.latent, i))
-            np.fill_diagonal(errors, 0.0)
-            return _read_only(errors)
+            return _read_only(support_pairs(self.draws.latent).standard_error)
+        from posetta.posterior.diagnostics import pair_standard_errors
+
         return _read_only(pair_standard_errors(self.draws.closure_bits))
 
     @cached_property

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posetta.data import Traces
-from posetta.errors import SettingError
+from posetta.errors import check_threshold
+from posetta.plain import plain
 from posetta.posterior.posterior import Posterior
 from posetta.posterior.predict import predictive
 
@@ -60,19 +61,20 @@ class TraceScore:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the score as plain values, with None for what is infinite or not a number."""
-        return {
-            "ids": list(self.ids),
+        score = {
+            "ids": self.ids,
             "count": self.count,
-            "items": list(self.items),
-            "log_probability": _finite(self.log_probability),
-            "surprise": _finite(self.surprise),
-            "step_probability": self.step_probability.tolist(),
-            "coherent_step_probability": [_finite(p) for p in self.coherent_step_probability],
+            "items": self.items,
+            "log_probability": self.log_probability,
+            "surprise": self.surprise,
+            "step_probability": self.step_probability,
+            "coherent_step_probability": self.coherent_step_probability,
             "most_surprising_step": self.most_surprising_step,
             "impossible_step": self.impossible_step,
             "against": [pair._asdict() for pair in self.against],
             "contradictions": [pair._asdict() for pair in self.contradictions],
         }
+        return {name: plain(value) for name, value in score.items()}
 
 
 def score_traces(
@@ -84,8 +86,7 @@ def score_traces(
     contradiction. Parts of the traces may be scored apart, in processes too: a score depends on
     the posterior and its own trace only.
     """
-    if not 0.0 <= threshold < 1.0:
-        raise SettingError(f"threshold={threshold} must lie in [0, 1).")
+    check_threshold(threshold)
     traces = traces.with_items(posterior.items)
     found = predictive(posterior, traces, likelihood)
     ids: list[list[str]] = [[] for _ in range(traces.n_unique)]
@@ -144,7 +145,3 @@ def _against(
         )
         for k in order[probability[order] > 0.0]
     )
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None

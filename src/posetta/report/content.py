@@ -9,9 +9,11 @@ import numpy as np
 
 from posetta.data import Traces
 from posetta.data.evidence import PairEvidence
-from posetta.errors import SettingError
+from posetta.errors import check_threshold
 from posetta.order import Poset
+from posetta.plain import plain
 from posetta.posterior import Posterior
+from posetta.posterior.findings import SURE
 from posetta.report.convergence import convergence_content
 from posetta.report.examples import example_traces
 from posetta.report.groups import Groups, group_content
@@ -19,9 +21,6 @@ from posetta.report.judgement import held_out_content, truth_content
 from posetta.report.reproduce import provenance_content
 from posetta.report.scalars import scalar_content
 from posetta.report.surprise import surprise_content
-
-SURE = 0.9
-"""From this probability on the page calls a pair ordered, or free."""
 
 _METHODS = {
     "hard": "Markov chains on the exact likelihood",
@@ -53,8 +52,7 @@ def content(
     test: Traces | None = None,
 ) -> dict[str, Any]:
     """Return what the page shows; every value is a plain one, NaN and infinity are None."""
-    if not 0.0 <= threshold < 1.0:
-        raise SettingError(f"threshold={threshold} must lie in [0, 1).")
+    check_threshold(threshold)
     if groups is not None and not isinstance(groups, Groups):
         groups = Groups(groups)
     if groups is not None:
@@ -81,7 +79,7 @@ def content(
         "surprise": surprise_content(posterior),
         "provenance": provenance_content(posterior),
     }
-    return {name: _plain(value) for name, value in shown.items()}
+    return {name: plain(value) for name, value in shown.items()}
 
 
 def _head(posterior: Posterior, threshold: float) -> dict[str, Any]:
@@ -141,16 +139,3 @@ def _still(undecided: int) -> str:
 def _short(p: float) -> float | int:
     """0 and 1 are most of a matrix, and shorter without a decimal point."""
     return int(p) if p in (0.0, 1.0) else p
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as JSON has it: numpy's become Python's, NaN and infinity become None."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
-    if isinstance(value, np.generic):
-        return _plain(value.item())
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value

@@ -8,17 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posetta.posterior import Posterior
+from posetta.posterior.diagnostics import ESS_LIMIT, R_HAT_LIMIT
+from posetta.posterior.pareto import PARETO_K_LIMIT
 
 _MOST_POINTS = 400
 _FACTS = {
-    "r_hat_max": ("largest R-hat", "at most 1.05"),
-    "ess_min": ("fewest effective draws", "at least 100"),
+    "r_hat_max": ("largest R-hat", f"at most {R_HAT_LIMIT}"),
+    "ess_min": ("fewest effective draws", f"at least {ESS_LIMIT:.0f}"),
     "pair_r_hat_99": ("R-hat of uncertain pairs, 99th percentile", ""),
     "pair_mcse_max": ("largest Monte Carlo error of a pair probability", ""),
     "chain_mae_max": ("mean difference of pair probabilities between two chains", ""),
     "divergences": ("divergent iterations", ""),
     "elbo": ("ELBO", ""),
-    "pareto_k": ("Pareto k", "at most 0.7"),
+    "pareto_k": ("Pareto k", f"at most {PARETO_K_LIMIT}"),
     "log_evidence": ("log evidence", ""),
     "precedence_se_max": ("largest standard error of a pair probability", ""),
     "impossible_traces": ("traces that contradict the order", ""),

@@ -8,7 +8,6 @@ import numpy as np
 
 from posetta.data import Traces
 from posetta.evaluate import (
-    NegativeLogLikelihood,
     calibration,
     closure_mae,
     closure_scores,
@@ -56,16 +55,5 @@ def held_out_content(posterior: Posterior, test: Traces) -> dict[str, Any]:
         words = _WORDS[posterior.likelihood if likelihood == "own" else likelihood]
         for name, nll in (("trace", trace_nll), ("step", step_nll)):
             value = nll(posterior, test, likelihood)
-            rows.append({"name": name, "likelihood": words, **_nll(value)})
+            rows.append({"name": name, "likelihood": words, **value.to_dict()})
     return {"n_traces": len(test), "rows": rows}
-
-
-def _nll(value: NegativeLogLikelihood) -> dict[str, Any]:
-    finite = np.isfinite(value)
-    return {
-        "value": float(value) if finite else None,
-        "error": value.standard_error,
-        "n": value.n,
-        "n_impossible": value.n_impossible,
-        "finite_mean": value.finite_mean if np.isfinite(value.finite_mean) else None,
-    }

@@ -14,6 +14,7 @@ from pathlib import Path
 _PACKAGE = Path(__file__).resolve().parents[1]
 _WHAT_MATTERS = (
     "rng.py",
+    "plain.py",
     "order",
     "data",
     "model",

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import fields, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from posetta.errors import SettingError
+from posetta.errors import SettingError, choice
 from posetta.infer.methods import METHODS, HardMCMC, Settings, settings_of
 from posetta.model.model import Model
 from posetta.rng import seed_sequence
 from posetta.suite.data_sets import KINDS, digest, digests
-from posetta.suite.job import Job, fingerprint
+from posetta.suite.job import Job, fingerprint, matches
 from posetta.suite.spec import Study, Table
 
 # Keys of a method's table that are not settings.
@@ -34,7 +34,7 @@ def jobs_of(study: Study, data_folder: Path | None = None) -> list[Job]:
     for columns, data, model in _cells(study):
         for label, entry in study.methods.items():
             here = {**columns, "method": label}
-            if not _holds(entry.get(_ONLY, {}), here):
+            if not matches(here, entry.get(_ONLY, {})):
                 continue
             job = _job(study, here, data, model, label, entry, data_folder)
             twin = found.get(job.hash)
@@ -83,26 +83,28 @@ def _cells(study: Study) -> Iterator[tuple[dict[str, Any], dict[str, Any], dict[
     unnamed: list[tuple[str, Table]] = [("", {})]
     cases = [*study.cases.items()] or unnamed
     variants = [*study.variants.items()] or unnamed
-    allowed = KINDS.get(study.kind)
-    if allowed is None:
-        listed = ", ".join(repr(kind) for kind in KINDS)
-        raise SettingError(f"kind={study.kind!r} is unknown. Choose one of: {listed}.")
+    choice(study.kind, KINDS, "kind")
     for (case, case_data), (variant, variant_model), values, model_values in product(
         cases, variants, product(*data_axes.values()), product(*model_axes.values())
     ):
         at = dict(zip(data_axes, values, strict=True))
         model_at = dict(zip(model_axes, model_values, strict=True))
         data = {**study.data, **case_data, **at}
-        for name in data:
-            if name not in allowed.parameters:
-                listed = ", ".join(sorted(allowed.parameters))
-                raise SettingError(
-                    f"data of kind {study.kind!r} has no parameter {name!r}; it has: {listed}."
-                )
+        _check_data(study.kind, data)
         columns = {**({"case": case} if case else {}), **at}
         columns |= {_column(name): value for name, value in model_at.items()}
         columns |= {_VARIANT: variant} if variant else {}
         yield columns, data, {**study.model, **variant_model, **model_at}
+
+
+def _check_data(kind: str, data: Table) -> None:
+    known = KINDS[kind].parameters
+    for name in data:
+        if name not in known:
+            listed = ", ".join(sorted(known))
+            raise SettingError(
+                f"data of kind {kind!r} has no parameter {name!r}; it has: {listed}."
+            )
 
 
 def _column(field: str) -> str:
@@ -122,14 +124,16 @@ def _job(
     method = entry.get(_METHOD, label)
     settings = {k: v for k, v in entry.items() if k not in (_METHOD, _MODEL, _DATA, _ONLY, _AT)}
     model = {**model, **entry.get(_MODEL, {})}
-    data = {"kind": study.kind, **data, **entry.get(_DATA, {})}
+    own_data = entry.get(_DATA, {})
+    data = {"kind": study.kind, **data, **own_data}
     for exception in entry.get(_AT, ()):
-        if _holds(exception.get("when", {}), columns):
+        if matches(columns, exception.get("when", {})):
             changed = {k: v for k, v in exception.items() if k not in ("when", _MODEL)}
             settings |= changed
             model |= exception.get(_MODEL, {})
     where = f"study {study.study!r}, method {label!r}"
     try:
+        _check_data(study.kind, own_data)
         if method in METHODS:  # an unknown method is a job that fails alone
             model = {k: v for k, v in model.items() if k in METHODS[method].uses}
             settings_for(method, settings, int(data.get("n", 10)), model.get("dim", 4))
@@ -154,16 +158,7 @@ def _job(
 
 def _keeps_draws(study: Study, columns: Table) -> bool:
     chosen = study.keep_draws_where
-    return study.keep == "draws" or (chosen is not None and _holds(chosen, columns))
-
-
-def _holds(conditions: Mapping[str, Any], columns: Table) -> bool:
-    """Return whether the columns have the values asked for, each a value or a list of values."""
-    for name, wanted in conditions.items():
-        allowed = wanted if isinstance(wanted, list) else [wanted]
-        if columns.get(name) not in allowed:
-            return False
-    return True
+    return study.keep == "draws" or (chosen is not None and matches(columns, chosen))
 
 
 def _shared(first: Job, second: Job) -> Job:

@@ -44,6 +44,14 @@ class Job:
         return f"{self.columns['method']} ({where})"
 
 
+def matches(columns: Mapping[str, Any], where: Mapping[str, Any]) -> bool:
+    """Return whether columns have the values asked for, each a value or a list of values."""
+    return all(
+        columns.get(name) in (wanted if isinstance(wanted, list) else [wanted])
+        for name, wanted in where.items()
+    )
+
+
 def fingerprint(value: Any) -> str:
     """Return twelve hexadecimal digits of a plain value; the order of its keys does not matter."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)

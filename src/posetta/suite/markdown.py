@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from posetta.errors import SettingError
+from posetta.suite.job import matches
 from posetta.suite.store import Store
 from posetta.suite.table import Row, tidy_rows
 
@@ -103,8 +104,8 @@ def _table(
 ) -> str:
     keys, columns = list(table["rows"]), list(table["columns"])
     where = table.get("where", {})
-    chosen = [row for row in rows if _matches(row, where)]
-    planned = [e["columns"] for e in plan if _matches(e["columns"], where)]
+    chosen = [row for row in rows if matches(row, where)]
+    planned = [e["columns"] for e in plan if matches(e["columns"], where)]
     papers, about = paper_table(table["paper"]) if "paper" in table else ([], {})
     groups = list(dict.fromkeys(tuple(entry.get(k) for k in keys) for entry in planned))
     headings = [*keys, "jobs"]
@@ -127,10 +128,6 @@ def _table(
 
 def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-
-
-def _matches(row: Mapping[str, Any], where: Mapping[str, Any]) -> bool:
-    return all(row.get(k) in (v if isinstance(v, list) else [v]) for k, v in where.items())
 
 
 def _same(row: Mapping[str, Any], place: Mapping[str, Any]) -> bool:

@@ -7,8 +7,16 @@ from typing import Any
 
 from posetta.data import Traces
 from posetta.errors import InputError
-from posetta.evaluate import calibration, closure_mae, closure_scores, step_nll, trace_nll, waic
-from posetta.evaluate.predictive import NegativeLogLikelihood
+from posetta.evaluate import (
+    NegativeLogLikelihood,
+    calibration,
+    closure_mae,
+    closure_scores,
+    observed_items,
+    step_nll,
+    trace_nll,
+    waic,
+)
 from posetta.order import Poset
 from posetta.posterior import Posterior
 from posetta.suite.data_sets import DataSet
@@ -74,13 +82,11 @@ def structure(
 
 def observed_structure(posterior: Posterior, truth: Poset, threshold: float) -> dict[str, float]:
     """F1 over the items that the training traces list; absent when that is all of them."""
-    listings = posterior.traces.listings
-    seen = [item for item, count in zip(posterior.items, listings, strict=True) if count]
-    if len(seen) == len(posterior.items):
+    n_unseen = len(posterior.items) - len(observed_items(posterior.traces))
+    if not n_unseen:
         return {}
-    order = posterior.decode(threshold).suborder(seen)
-    scores = closure_scores(order, truth.suborder(seen))
-    return {"f1_observed": scores.f1, "n_unseen": len(posterior.items) - len(seen)}
+    scores = closure_scores(posterior.decode(threshold), truth, posterior.traces)
+    return {"f1_observed": scores.f1, "n_unseen": n_unseen}
 
 
 def calibrated(posterior: Posterior, truth: Poset) -> dict[str, float]:

@@ -50,8 +50,10 @@ class Study:
             raise SettingError(f"study {self.study!r} names no methods.")
         choice(self.keep, ("summary", "draws"), "keep")
         object.__setattr__(self, "thresholds", tuple(float(t) for t in self.thresholds))
-        if not all(0.0 <= t < 1.0 for t in self.thresholds):
-            raise SettingError(f"thresholds={list(self.thresholds)} must lie in [0, 1).")
+        if not self.thresholds or not all(0.0 <= t < 1.0 for t in self.thresholds):
+            raise SettingError(
+                f"thresholds={list(self.thresholds)} must be one or more numbers in [0, 1)."
+            )
         if self.reference is not None and self.reference not in self.methods:
             raise SettingError(f"reference={self.reference!r} is not among the methods.")
         for name, values in {**self.axes, **self.axes.get("model", {})}.items():

@@ -145,7 +145,7 @@ export function truthScores(state) {
 /** NLL of held-out traces. */
 export function heldOut(data) {
   const shown = (row) => row.value !== null
-    ? `${figure(row.value)}${row.error === null ? "" : ` ± ${figure(row.error)}`}`
+    ? `${figure(row.value)}${row.standard_error === null ? "" : ` ± ${figure(row.standard_error)}`}`
     : `infinite: ${row.n_impossible} of ${row.n} impossible; ${figure(row.finite_mean)} for ` +
       "the rest";
   return html("div", {}, html("h3", {}, `Held-out traces (${data.test.n_traces})`),
