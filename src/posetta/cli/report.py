@@ -10,7 +10,7 @@ from posetta.cli import options
 
 
 def report(
-    result: Annotated[str, typer.Argument(help="Result folder that `posetta fit` wrote.")],
+    result: options.Result,
     out: Annotated[
         str | None, typer.Option(help="File to write; `report.html` in the result folder.")
     ] = None,
@@ -26,7 +26,7 @@ def report(
         float | None,
         typer.Option(help="Where the slider starts; by default the threshold of the result."),
     ] = None,
-    force: options.Force = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     json: options.Json = False,
 ) -> None:
     """Write a result as one HTML page: diagram, pairs, convergence, settings. Opens from disk.
