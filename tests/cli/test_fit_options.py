@@ -112,6 +112,15 @@ def test_the_command_line_wins_over_the_file(
     assert (told["method"], told["seed"], told["model"]["beta"]) == ("maximal", 4, 0.0)
 
 
+def test_a_setting_with_an_option_of_its_own_may_also_be_set(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["fit", str(runs), "--method", "maximal", "--set", "draws=7"]) == 2
+    assert "--draws" in capsys.readouterr().err
+    assert main(["fit", str(runs), "--method", "hard", "--set", "draws=0"]) == 2
+    assert "--draws 0" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

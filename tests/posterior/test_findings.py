@@ -7,7 +7,7 @@ from tests.posterior.examples import hard_posterior, three_draws
 
 from posetta.data import Traces
 from posetta.infer import fit
-from posetta.posterior.findings import SURE, findings, sentences
+from posetta.posterior.findings import SURE, findings, free, sentences
 
 TRACES = Traces.from_lists(
     [["a", "b", "c"], ["b", "a", "c"], ["a", "b", "d"]], items=list("abcd"), counts=[5, 1, 2]
@@ -81,3 +81,10 @@ def test_few_draws_and_no_pairs() -> None:
     assert len(sentences(three_draws(), most=1)) == 1
     alone = Traces.from_lists([["a"]])
     assert sentences(fit(alone, method="maximal")) == []
+
+
+def test_one_trace_shows_and_two_traces_show() -> None:
+    swapped = findings(fit(Traces.from_lists([["a", "b"], ["b", "a"]]), method="maximal")).free
+    assert free(swapped[0], True) == (
+        '"a" and "b" can be swapped (1 trace shows "a" first, 1 the other way).'
+    )

@@ -136,8 +136,7 @@ def fit(
         noise=None if noise == "infer" else _number(noise, float, "--noise"),
     )
     others = parse_assignments(set_ or ())
-    given: dict[str, Any] = {
-        **others,
+    named = {
         "draws": draws,
         "warmup": warmup,
         "chains": chains,
@@ -145,6 +144,7 @@ def fit(
         "max_seconds": max_seconds,
         "checkpoint": checkpoint,
     }
+    given = others | {name: value for name, value in named.items() if value is not None}
     # A bad setting must not wait for the data to be read and fitted.
     decode(np.zeros((0, 0)), threshold)
     if method != "auto":
@@ -214,9 +214,8 @@ def _settings(method: str, given: Mapping[str, Any]) -> Settings:
     from posetta.infer.methods import settings_of
 
     _, settings = settings_of(method)
-    wanted = {name: value for name, value in given.items() if value is not None}
     known = {field.name for field in fields(settings)}
-    for name in wanted:
+    for name in given:
         if name not in known:
             option = "--" + name.replace("_", "-")
             listed = ", ".join(sorted(known)) or "none"
@@ -224,7 +223,7 @@ def _settings(method: str, given: Mapping[str, Any]) -> Settings:
                 f"method {method!r} has no setting {option}. Drop it; its settings are: {listed}."
             )
     try:
-        changed: Settings = replace(settings, **wanted)
+        changed: Settings = replace(settings, **given)
     except TypeError as error:  # --set with a value of another kind
         raise SettingError(f"the settings of method {method!r} do not fit: {error}.") from None
     return changed

@@ -10,7 +10,7 @@ from posetta.cli import options
 
 
 def report(
-    result: Annotated[str, typer.Argument(help="Result folder that `posetta fit` wrote.")],
+    result: options.Result,
     out: Annotated[
         str | None, typer.Option(help="File to write; `report.html` in the result folder.")
     ] = None,
@@ -21,12 +21,17 @@ def report(
     truth: Annotated[
         str | None, typer.Option(help="Order file to compare with: recovery and calibration.")
     ] = None,
-    test: Annotated[str | None, typer.Option(help="Held-out traces to score.")] = None,
+    test: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Traces to score that were not fitted; by default those that fit held out."
+        ),
+    ] = None,
     threshold: Annotated[
         float | None,
         typer.Option(help="Where the slider starts; by default the threshold of the result."),
     ] = None,
-    force: options.Force = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     json: options.Json = False,
 ) -> None:
     """Write a result as one HTML page: diagram, pairs, convergence, settings. Opens from disk.
@@ -38,6 +43,7 @@ def report(
 
     from posetta.cli.show import saved_threshold
     from posetta.data import read_traces
+    from posetta.data.inputs import find_inputs
     from posetta.errors import InputError
     from posetta.order import read_order
     from posetta.posterior.io import load
@@ -47,13 +53,15 @@ def report(
     page = Path(result) / "report.html" if out is None else Path(out)
     if out is not None and page.exists() and not force:
         raise InputError(f"{page} exists. Choose another file, or replace it with --force.")
+    held_out = Path(result) / "held-out.jsonl"
+    unseen = find_inputs(test) if test else [str(held_out)] if held_out.exists() else None
     write_report(
         posterior,
         page,
         threshold=saved_threshold(result) if threshold is None else threshold,
         groups=None if groups is None else read_groups(groups),
         truth=None if truth is None else read_order(truth),
-        test=None if test is None else read_traces(test),
+        test=None if unseen is None else read_traces(unseen, items=posterior.items),
     )
     if json:
         print(json_module.dumps({"report": str(page), "bytes": page.stat().st_size}))

@@ -112,8 +112,9 @@ def free(pair: PairFinding, is_point: bool = False) -> str:
     if m > n:
         first, second, n, m = second, first, m, n
     probability = "" if is_point else f"probability {written(pair.free)}; "
+    shown = "1 trace shows" if n == 1 else f"{n} traces show"
     return (
-        f'"{first}" and "{second}" can be swapped ({probability}{n} traces show "{first}" first, '
+        f'"{first}" and "{second}" can be swapped ({probability}{shown} "{first}" first, '
         f"{m} the other way)."
     )
 

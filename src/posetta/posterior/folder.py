@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -51,13 +52,19 @@ def staged_folder(
 
 
 def check_free(folder: str | os.PathLike[str], *, ours: frozenset[str], overwrite: bool) -> None:
-    """Refuse a destination that holds something, before any work is done for it.
+    """Refuse a destination that holds something or cannot be written, before any work is done.
 
     With ``overwrite`` a folder may hold the files named in ``ours``, but nothing else.
     """
     target = Path(folder)
     if target.is_file():
         raise InputError(f"{target} is a file. Name a folder.")
+    # The folder is made beside its place and then moved there, so its parent must take it.
+    place = Path(os.path.realpath(target)).parent
+    while not place.exists():
+        place = place.parent
+    if not _takes_folders(place):
+        raise InputError(f"{folder} cannot be written: {place} takes no new folder.")
     if not target.is_dir():
         return
     held = sorted(path.name for path in target.iterdir())
@@ -71,3 +78,13 @@ def check_free(folder: str | os.PathLike[str], *, ours: frozenset[str], overwrit
             f"{target} holds earlier results. Choose another folder, or replace them with "
             "--force (overwrite=True)."
         )
+
+
+def _takes_folders(place: Path) -> bool:
+    """Return whether a folder can be made there: the superuser may everything, a file system not."""
+    try:
+        trial = tempfile.mkdtemp(prefix=".", dir=place)
+    except OSError:
+        return False
+    Path(trial).rmdir()
+    return True

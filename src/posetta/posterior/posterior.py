@@ -198,11 +198,15 @@ class Posterior:
 
     @cached_property
     def cover_probability(self) -> NDArray[np.float64]:
-        """``[i, j]``: share of draws in which i precedes j with nothing between them."""
+        """``[i, j]``: share of draws in which i precedes j with nothing between them.
+
+        Never above ``precedence``, also where that is known better than the draws tell it.
+        """
         from posetta.posterior.summaries import count_covers
 
         n_draws = self.draws.n_chains * self.draws.n_draws
-        return _read_only(count_covers(self.draws.closure_bits, len(self.items)) / n_draws)
+        share = count_covers(self.draws.closure_bits, len(self.items)) / n_draws
+        return _read_only(np.minimum(share, self.precedence))
 
     @cached_property
     def precedence_se(self) -> NDArray[np.float64]:
