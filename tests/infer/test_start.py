@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from posetta import Model, Traces, simulate
-from posetta.infer.start import prior_point, relative_places, starting_points
+from posetta.infer.start import prior_point, relative_places, starting_points, usual_hard_sweeps
 from posetta.model.latent import product_order
 from posetta.model.target import Target
 
@@ -109,3 +109,10 @@ def test_a_sharp_prior_stays_finite() -> None:
     target = make_target(model)
     points = starting_points(target, ["prior"] * 20, 1)
     assert np.isfinite(points).all()
+
+
+def test_hard_chains_are_shorter_where_sweeps_are_dear():
+    few = Traces.from_lists([[f"i{k}" for k in range(50)]])
+    assert usual_hard_sweeps(few) == 2000
+    many = Traces.from_lists([[f"i{(k + s) % 200}" for k in range(200)] for s in range(200)])
+    assert usual_hard_sweeps(many) == 250

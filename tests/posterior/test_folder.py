@@ -137,3 +137,9 @@ def test_the_new_folder_follows_the_umask(tmp_path, mask):
     finally:
         os.umask(before)
     assert (tmp_path / "out").stat().st_mode & 0o777 == 0o777 & ~mask
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a file system without folders")
+def test_a_place_that_takes_no_folder_is_refused_before_the_work():
+    with pytest.raises(InputError, match="takes no new folder"):
+        check_free("/proc/result", ours=RESULT_FILES, overwrite=False)

@@ -16,7 +16,7 @@ from posetta.model.model import Model
 from posetta.posterior import Posterior
 from posetta.rng import seed_sequence
 
-LARGEST_FOR_HARD = 60
+LARGEST_FOR_HARD, LARGEST_FOR_FULLRANK = 60, 200
 
 
 def fit(
@@ -75,11 +75,14 @@ def _unused(model: Model, name: str) -> list[str]:
 
 
 def choose_method(traces: Traces) -> str:
-    """Return what "auto" stands for: enumeration up to 5 items, Hard-MCMC beyond.
+    """Return what "auto" stands for: enumeration up to 5 items, Hard-MCMC up to 60, then VI.
 
-    Above 60 items Hard-MCMC needs minutes to hours to mix; "auto" then gives the intersection of
-    the traces, and a posterior must be asked for by name.
+    Above 60 items Hard-MCMC needs many minutes to mix, and FullRank-VI, started from a short hard
+    chain, has better probabilities than the intersection of the traces. Above 200, where neither
+    has been shown to pay, "auto" gives the intersection, and a posterior must be asked for by name.
     """
     if traces.n_items <= LARGEST:
         return "exact"
-    return "hard" if traces.n_items <= LARGEST_FOR_HARD else "maximal"
+    if traces.n_items <= LARGEST_FOR_HARD:
+        return "hard"
+    return "fullrank" if traces.n_items <= LARGEST_FOR_FULLRANK else "maximal"

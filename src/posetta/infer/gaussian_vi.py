@@ -116,7 +116,7 @@ def climb_all(
 ) -> list[Climb]:
     """Try every start, then let the best go on to the end, as far as time and the user allow."""
     report(0.0, "looking for starting points")
-    kinds = start_kinds(settings, target.traces.n_items)
+    kinds = start_kinds(settings)
     starts = starting_points(target, kinds, seed)
     trial = min(settings.cooling + _TRIAL_STEPS, settings.iterations)
     total = trial * len(starts) + settings.iterations - trial

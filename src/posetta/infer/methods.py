@@ -170,9 +170,9 @@ class FullRankVI:
     """Points behind the ELBO by which restarts are compared."""
     restarts: int = 3
     """Starting points that are tried; the best ELBO 100 steps after cooling goes on to the end."""
-    starts: tuple[StartKind, ...] | None = None
-    """Where the restarts start, in turn. None: the end of a short Hard-MCMC chain, then rank scores
-    of observed traces; above 60 items, where such a chain is not short, traces only."""
+    starts: tuple[StartKind, ...] = ("hard", "traces")
+    """Where the restarts start, in turn: the end of a short Hard-MCMC chain, rank scores of
+    observed traces, or a draw from the prior."""
     max_seconds: float | None = None
     """Stop after this time with the best fit so far."""
 
@@ -187,8 +187,7 @@ class FullRankVI:
             restarts=1,
         )
         check_positive(self, "learning_rate", "tolerance", "max_seconds")
-        if self.starts is not None:
-            _check_starts(self.starts)
+        _check_starts(self.starts)
         _check_even(self, "gradient_samples")
         if not self.learning_rate <= 1.0:
             raise SettingError(f"learning_rate={self.learning_rate!r} must be at most 1.")
@@ -228,7 +227,7 @@ class FlowVI:
     """Estimates of the ELBO without a gain before the fit ends."""
     restarts: int = 2
     """Gaussians fitted from different starting points; the flow is built around the best."""
-    starts: tuple[StartKind, ...] | None = None
+    starts: tuple[StartKind, ...] = ("hard", "traces")
     """Where the Gaussians start, as for `FullRankVI`."""
     max_seconds: float | None = None
     """Stop after this time with the best checkpoint so far."""
@@ -250,8 +249,7 @@ class FlowVI:
         check_positive(self, "learning_rate", "clip", "max_seconds")
         _check_even(self, "gradient_samples")
         _check_even(self, "elbo_samples")
-        if self.starts is not None:
-            _check_starts(self.starts)
+        _check_starts(self.starts)
 
 
 def _check_starts(starts: tuple[StartKind, ...]) -> None:

@@ -29,6 +29,9 @@ from posetta.rng import child, seed_sequence
 # At 50 items NUTS came as far in 50 iterations after 4,000 sweeps as in 300 after 300 (one data
 # set); an iteration costs more than 30 sweeps. This is between the two.
 _HARD_SWEEPS_AN_ITEM = 40
+# Sweeps times items times steps, at most: about a minute. Beyond some 100 items chains are shorter.
+_HARD_WORK = 2e9
+_LEAST_HARD_SWEEPS = 100
 _CANDIDATE_TRACES = 64
 # Logs and logits of the scalars stay finite, whatever a sharp prior gives.
 _EDGE = 1e-6
@@ -42,8 +45,9 @@ def starting_points(
     """Return one point (coordinate,) for each of ``kinds``, stacked.
 
     Point k is the same whatever the other kinds are. ``hard_sweeps`` is the length of a hard chain,
-    by default 40 for each item. Where no hard chain can run (one column, and traces that contradict
-    each other), "hard" falls back to "traces"; without traces every point is from the prior.
+    by default `usual_hard_sweeps`. Where no hard chain can run (one column, and traces that
+    contradict each other), "hard" falls back to "traces"; without traces every point is from the
+    prior.
     """
     point = partial(starting_point, target, seed=seed, hard_sweeps=hard_sweeps)
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # hard chains release the interpreter lock
@@ -55,7 +59,7 @@ def starting_point(
 ) -> NDArray[np.float64]:
     """Return point number ``k`` alone, as `starting_points` gives it."""
     if hard_sweeps is None:
-        hard_sweeps = _HARD_SWEEPS_AN_ITEM * target.traces.n_items
+        hard_sweeps = usual_hard_sweeps(target.traces)
     generator = child(seed, "start", k)
     if len(target.traces) == 0:
         return prior_point(target, generator)
@@ -66,6 +70,13 @@ def starting_point(
         except InputError:
             kind = "traces"
     return trace_point(target, generator) if kind == "traces" else prior_point(target, generator)
+
+
+def usual_hard_sweeps(traces: Traces) -> int:
+    """Return 40 sweeps an item, or as many as take about a minute."""
+    wanted = _HARD_SWEEPS_AN_ITEM * traces.n_items
+    affordable = _HARD_WORK / max(traces.n_items * traces.n_steps, 1)
+    return int(min(wanted, max(affordable, _LEAST_HARD_SWEEPS)))
 
 
 def prior_point(target: Target, generator: np.random.Generator) -> NDArray[np.float64]:

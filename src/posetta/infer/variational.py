@@ -17,20 +17,13 @@ from posetta.posterior.posterior import Status
 
 WINDOW = 25
 """Steps behind one entry of the ELBO's trace."""
-# A hard chain of some thousand sweeps takes seconds up to here, and minutes at 100 items.
-_LARGEST_FOR_HARD = 60
 
 S = TypeVar("S")
 
 
-def start_kinds(settings: FullRankVI, n_items: int) -> list[StartKind]:
+def start_kinds(settings: FullRankVI) -> list[StartKind]:
     """Return the kind of start of every restart."""
-    kinds: Sequence[StartKind]
-    if settings.starts is not None:
-        kinds = settings.starts
-    else:
-        kinds = ("hard", "traces") if n_items <= _LARGEST_FOR_HARD else ("traces",)
-    return [kinds[k % len(kinds)] for k in range(settings.restarts)]
+    return [settings.starts[k % len(settings.starts)] for k in range(settings.restarts)]
 
 
 class Restart(Generic[S]):

@@ -81,7 +81,7 @@ def check_free(folder: str | os.PathLike[str], *, ours: frozenset[str], overwrit
 
 
 def _takes_folders(place: Path) -> bool:
-    """Return whether a folder can be made there: the superuser may everything, a file system not."""
+    """Try it: permissions alone do not tell, for the superuser or on a read-only disk."""
     try:
         trial = tempfile.mkdtemp(prefix=".", dir=place)
     except OSError:
