@@ -173,7 +173,7 @@ def fit(
     if method == "auto":
         method = choose_method(traces)
         if talk:
-            screen.print(f"Method auto chose {method} for {traces.n_items} items.")
+            screen.print(f"Method auto chose {method} for {counted(traces.n_items, 'item')}.")
     settings = _settings(method, given)
     if talk and METHODS[method].reports:
         screen.print(COMPILES)

@@ -155,7 +155,10 @@ def show_order(out: Console, posterior: Posterior, threshold: float) -> None:
     for number, level in enumerate(order.levels, start=1):
         out.print(f"  {number}. " + _listing(level))
     for name, numbers in posterior.scalar_summary.items():
-        out.print(f"{name}: mean {numbers['mean']:.3g}, sd {numbers['sd']:.2g}")
+        if numbers["q5"] == numbers["q95"] and numbers["sd"] == 0.0:
+            out.print(f"{name}: {numbers['mean']:.3g} in every draw")
+        else:
+            out.print(f"{name}: mean {numbers['mean']:.3g}, sd {numbers['sd']:.2g}")
 
 
 def show_status(out: Console, posterior: Posterior) -> None:
