@@ -63,8 +63,11 @@ def check_free(folder: str | os.PathLike[str], *, ours: frozenset[str], overwrit
     place = Path(os.path.realpath(target)).parent
     while not place.exists():
         place = place.parent
-    if not _takes_folders(place):
-        raise InputError(f"{folder} cannot be written: {place} takes no new folder.")
+    try:  # permissions alone do not tell, for the superuser or on a read-only disk
+        Path(tempfile.mkdtemp(prefix=".", dir=place)).rmdir()
+    except OSError as error:
+        why = error.strerror or error
+        raise InputError(f"{folder} cannot be written: {why} ({place}).") from None
     if not target.is_dir():
         return
     held = sorted(path.name for path in target.iterdir())
@@ -78,13 +81,3 @@ def check_free(folder: str | os.PathLike[str], *, ours: frozenset[str], overwrit
             f"{target} holds earlier results. Choose another folder, or replace them with "
             "--force (overwrite=True)."
         )
-
-
-def _takes_folders(place: Path) -> bool:
-    """Try it: permissions alone do not tell, for the superuser or on a read-only disk."""
-    try:
-        trial = tempfile.mkdtemp(prefix=".", dir=place)
-    except OSError:
-        return False
-    Path(trial).rmdir()
-    return True
