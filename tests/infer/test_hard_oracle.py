@@ -66,7 +66,7 @@ def test_tempered_chains_agree_with_the_oracle(case: int) -> None:
 
 
 # Over the seeds 100 to 111 the mean square of the 90 scores was 0.69 to 1.29 (mean 1.03, standard
-# deviation 0.17) and the largest 2.2 to 4.0: no false alarm in twelve runs, and the limits are almost six
-# standard deviations above the first and beyond all of the 1,080 scores.
+# deviation 0.17) and the largest 2.2 to 4.0: no false alarm in twelve runs, and the limits lie
+# almost six standard deviations above the first and beyond all of the 1,080 scores.
 MEAN_SQUARE_LIMIT = 2.0
 LARGEST_LIMIT = 5.0
