@@ -2,8 +2,8 @@
 
     python benchmarks/few_traces.py
 
-100 items (dim 4, beta 1), i.i.d. traces. Prints F1 at 1/2, the Brier score of the pair probabilities
-and processor seconds (compilation left out) as rows of the table in docs/choose-a-method.md.
+100 items (dim 4, beta 1), i.i.d. traces. Prints F1 at 1/2, the Brier score of the pair
+probabilities and processor seconds (compilation left out): docs/choose-a-method.md has the table.
 """
 
 from __future__ import annotations
