@@ -151,6 +151,7 @@ def _job(
         "model": model,
         "seed": int(seed_sequence(seed, "suite", purpose, label).generate_state(1)[0]),
         "thresholds": list(study.thresholds),
+        **({"rules": list(study.rules)} if study.rules else {}),
         "keep": "draws" if _keeps_draws(study, columns) else "summary",
     }
     return Job(spec, columns)

@@ -19,6 +19,7 @@ from posetta.evaluate import (
 )
 from posetta.order import Poset
 from posetta.posterior import Posterior
+from posetta.posterior.posterior import Rule
 from posetta.suite.data_sets import DataSet
 
 # As they stand in `Posterior.diagnostics`.
@@ -33,7 +34,12 @@ _DIAGNOSTICS = (
 )
 
 
-def measure(posterior: Posterior, data: DataSet, thresholds: Sequence[float]) -> dict[str, Any]:
+def measure(
+    posterior: Posterior,
+    data: DataSet,
+    thresholds: Sequence[float],
+    rules: Sequence[Rule] = (),
+) -> dict[str, Any]:
     """Return the row of a fit; what does not apply is absent.
 
     A metric that refuses these draws, or fails, says so under "notes": hours of fitting are not
@@ -53,6 +59,7 @@ def measure(posterior: Posterior, data: DataSet, thresholds: Sequence[float]) ->
     test, truth = data.test, data.truth
     if truth is not None:
         add(lambda: structure(posterior, truth, thresholds))
+        add(lambda: decoded(posterior, truth, rules))
         add(lambda: observed_structure(posterior, truth, thresholds[0]))
         add(lambda: calibrated(posterior, truth))
     if test is not None:
@@ -78,6 +85,15 @@ def structure(
         for name in ("f1", "precision", "recall", "n_recovered", "n_spurious", "n_missed"):
             row[f"{name}_{at}"] = getattr(scores, name)
     return {**row, "mae_truth": closure_mae(posterior, truth)}
+
+
+def decoded(posterior: Posterior, truth: Poset, rules: Sequence[Rule]) -> dict[str, float]:
+    """F1 of other decoders; a single order is its own under all of them."""
+    f1 = {}
+    for rule in rules:
+        order = posterior.decode() if posterior.is_point else posterior.decode(rule=rule)
+        f1[f"f1_{rule}"] = closure_scores(order, truth).f1
+    return f1
 
 
 def observed_structure(posterior: Posterior, truth: Poset, threshold: float) -> dict[str, float]:

@@ -7,9 +7,10 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 from posetta.errors import InputError, SettingError, choice
+from posetta.posterior.posterior import Rule
 
 Table = Mapping[str, Any]
 
@@ -37,6 +38,8 @@ class Study:
     reference: str | None = None
     """Label that pair probabilities are compared with, on the same data set."""
     thresholds: tuple[float, ...] = (0.5, 1 / 3)
+    rules: tuple[str, ...] = ()
+    """Decoders beside the thresholds, whose F1 is measured as well: see `Posterior.decode`."""
     keep: Literal["summary", "draws"] = "summary"
     keep_draws_where: Table | None = None
     """Jobs whose draws are kept all the same: values of their columns."""
@@ -49,6 +52,8 @@ class Study:
         if not self.methods:
             raise SettingError(f"study {self.study!r} names no methods.")
         choice(self.keep, ("summary", "draws"), "keep")
+        for rule in self.rules:
+            choice(rule, [known for known in get_args(Rule) if known != "threshold"], "rules")
         object.__setattr__(self, "thresholds", tuple(float(t) for t in self.thresholds))
         if not self.thresholds or not all(0.0 <= t < 1.0 for t in self.thresholds):
             raise SettingError(
@@ -76,7 +81,7 @@ class Study:
                 if not isinstance(value, Mapping):
                     raise SettingError(f"{table}.{label}={value!r} must be a table, or false.")
             merged[table] = kept
-        for name in ("tables", "figures", "thresholds"):
+        for name in ("tables", "figures", "thresholds", "rules"):
             if name in merged:
                 merged[name] = tuple(merged[name])
         known = set(cls.__dataclass_fields__) - {"profile"}

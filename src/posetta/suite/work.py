@@ -111,7 +111,7 @@ def _fit_and_measure(
     compiled = posterior.seconds.get("compile", 0.0)
     compiling += compiled if compiled <= took else 0.0
     record["row"] = {
-        **measure(posterior, data, spec["thresholds"]),
+        **measure(posterior, data, spec["thresholds"], spec.get("rules", ())),
         # Start, fit and draws; compilation apart.
         "seconds": round(sum(fitting.values()), 4),
         # Of all threads: what the fit costs also on a machine that is busy with other work.
