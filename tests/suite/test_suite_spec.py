@@ -10,6 +10,8 @@ import pytest
 from tests.suite.studies import tiny
 
 from posetta import HardMCMC, InputError, SettingError
+from posetta.cli.suite_figures import _DRAW
+from posetta.suite import markdown
 from posetta.suite.expand import jobs_of, settings_for
 from posetta.suite.markdown import paper_table
 from posetta.suite.spec import Study, read_study
@@ -49,6 +51,26 @@ def test_every_suite_expands_under_every_profile(path: Path):
                 assert set(table["columns"]) & rows[0].keys()
     assert sizes["quick"] < sizes["full"]
     assert sizes["quick"] <= 60
+
+
+def test_every_table_of_the_paper_is_shown_by_a_study_and_every_figure_can_be_drawn():
+    studies = [read_study(path) for path in SPECS]
+    index = tomllib.loads((Path(markdown.__file__).parent / "paper" / "index.toml").read_text())
+    assert {table["paper"] for s in studies for table in s.tables if "paper" in table} == set(index)
+    for study in studies:
+        names = [figure["name"] for figure in study.figures]
+        assert len(set(names)) == len(names)
+        assert {figure["draw"] for figure in study.figures} <= _DRAW.keys()
+
+
+@pytest.mark.parametrize("name", ["synthetic_grid", "ipcov_ablation", "tau_ablation", "bishops"])
+def test_half_of_the_papers_hard_iterations_is_burn_in(name: str):
+    jobs = jobs_of(read_study(EXPERIMENTS / f"{name}.toml", "paper"))
+    hard = [job.spec for job in jobs if job.spec["method"] == "hard"]
+    assert hard
+    for spec in hard:
+        settings = settings_for("hard", spec["settings"], spec["data"].get("n", 45), 4)
+        assert settings.warmup == pytest.approx(settings.draws * settings.thin, rel=0.01)
 
 
 def test_a_study_is_every_data_set_with_every_method():
