@@ -14,29 +14,11 @@ from __future__ import annotations
 import argparse
 import resource
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 import posetta as po
-
-# Settings by the number of items, for each of four chains.
-BUDGET = {
-    10: po.HardMCMC(draws=1000, warmup=1000, thin=5),
-    20: po.HardMCMC(draws=1000, warmup=2000, thin=10),
-    30: po.HardMCMC(draws=1000, warmup=4000, thin=20),
-    50: po.HardMCMC(draws=500, warmup=2000, thin=6, rungs=5),
-    100: po.HardMCMC(draws=200, warmup=2000, thin=10, rungs=5),
-    200: po.HardMCMC(draws=20, warmup=200, thin=5, rungs=1),
-}
-
-# The same by the largest number of items: minutes each, whether chains mix in them or not.
-WORKFLOW_BUDGET = {
-    60: po.HardMCMC(draws=200),
-    110: po.HardMCMC(draws=60, warmup=600, thin=5, rungs=1),
-    200: po.HardMCMC(draws=50, warmup=150, thin=3, rungs=1),
-}
 
 
 def timed_fit(
@@ -83,7 +65,7 @@ def converge(
     for rho in rhos:
         for seed in seeds:
             sim = po.simulate(n, rho=rho, seed=seed)
-            settings = replace(BUDGET[n], max_seconds=max_seconds, rungs=rungs or BUDGET[n].rungs)
+            settings = po.HardMCMC(max_seconds=max_seconds, rungs=rungs)
             post, processor = timed_fit(sim.train, settings)
             memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
             print(
@@ -95,7 +77,7 @@ def converge(
 
 def bishops(data: Path, max_seconds: float | None) -> None:
     traces = po.read_traces(data / "royal_acta" / "bishops.traces.jsonl")
-    settings = po.HardMCMC(draws=500, warmup=1500, max_seconds=max_seconds)
+    settings = po.HardMCMC(max_seconds=max_seconds)
     post, processor = timed_fit(traces, settings, po.Model(dim="random", beta=0.0))
     dims, counts = np.unique(post.draws.scalar("dim").astype(int), return_counts=True)
     waic = po.evaluate.waic(post, traces)
@@ -107,7 +89,7 @@ def bishops(data: Path, max_seconds: float | None) -> None:
     print("dim", {int(d): round(float(p), 3) for d, p in zip(dims, share, strict=True)})
 
 
-def workflows(data: Path, max_seconds: float | None, least: int) -> None:
+def workflows(data: Path, max_seconds: float | None, least: int, most: int) -> None:
     print(
         "| workflow | items | traces | dim at most | status | seconds | processor seconds | "
         "R-hat log posterior | largest R-hat | least ESS | chain MAE | proposals/s | F1 | "
@@ -116,13 +98,12 @@ def workflows(data: Path, max_seconds: float | None, least: int) -> None:
     for file in sorted((data / "wfcommons").glob("*.order.json")):
         order = po.read_order(file)
         n = len(order.items)
-        if not least <= n <= 176:
+        if not least <= n <= most:
             continue
         bound = greedy_realizer_size(order.closure)
         for n_traces in (n // 2, 2 * n):
             sim = po.simulate(order=order, seed=7, ip_cov=None, n_traces=n_traces)
-            budget = next(budget for largest, budget in WORKFLOW_BUDGET.items() if n <= largest)
-            settings = replace(budget, max_seconds=max_seconds)
+            settings = po.HardMCMC(max_seconds=max_seconds)
             row = f"| {file.name.split('-chameleon')[0]} | {n} | {n_traces} | {bound} |"
             try:
                 post, processor = timed_fit(sim.train, settings)
@@ -165,6 +146,7 @@ if __name__ == "__main__":
     parser.add_argument("--max-seconds", type=float)
     parser.add_argument("--rungs", type=int)
     parser.add_argument("--least", type=int, default=0, help="items of the smallest workflow")
+    parser.add_argument("--most", type=int, default=176, help="items of the largest workflow")
     parser.add_argument("--data", type=Path, default=Path("data"))
     chosen = parser.parse_args()
     if chosen.study == "converge":
@@ -172,4 +154,4 @@ if __name__ == "__main__":
     elif chosen.study == "bishops":
         bishops(chosen.data, chosen.max_seconds)
     else:
-        workflows(chosen.data, chosen.max_seconds, chosen.least)
+        workflows(chosen.data, chosen.max_seconds, chosen.least, chosen.most)

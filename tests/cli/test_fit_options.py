@@ -148,8 +148,8 @@ def test_toml_goes_there_and_back(tmp_path: Path) -> None:
     given = read_config(str(path), ["inputs", "seed", "tau"])
     assert given == {"inputs": [odd], "seed": "3", "set_": ['starts=["hard"]']}
     assert parse_assignments(given["set_"]) == {"starts": ("hard",)}
-    assert parse_assignments(["heat=0.5", "name=plain text"]) == {
-        "heat": 0.5, "name": "plain text",
+    assert parse_assignments(["share=0.5", "name=plain text"]) == {
+        "share": 0.5, "name": "plain text",
     }  # fmt: skip
     with pytest.raises(SettingError, match="name=value"):
         parse_assignments(["=3"])

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 from tests.infer.small_data import some_traces
 
-from posetta import HardMCMC, InputError, Model, SettingError, Traces, fit
+from posetta import HardMCMC, InputError, Model, SettingError, Traces, fit, simulate
 from posetta.infer.hard.chain import ChainRun, rows_of
 from posetta.infer.hard.latent_moves import (
     coordinate_moves,
@@ -60,6 +60,7 @@ def test_incremental_likelihood_is_the_full_one(traces: Traces, model: Model) ->
     """After hundreds of moves, everything the chain carries equals a fresh computation."""
     settings = HardMCMC(draws=4, warmup=0, chains=1, thin=1)
     run = ChainRun(traces, rows_of(traces), model, settings, 3, 0)
+    run.start()
     state = run.chain
     changed = 0
     for _ in range(40):
@@ -165,7 +166,6 @@ def test_of_iterations_is_half_burn_in() -> None:
     sweeps = settings.warmup + settings.draws * settings.thin
     assert sweeps * 2 * 10 * 5 == 200_000
     assert settings.warmup == settings.draws * settings.thin
-    assert settings.heat == 0.0
 
 
 def test_nothing_drawn_in_time_is_an_error() -> None:
@@ -213,21 +213,25 @@ def test_progress_says_how_far_how_fast_and_how_well_chains_agree() -> None:
 
 def test_unless_told_a_run_is_as_long_as_the_items_ask() -> None:
     assert HardMCMC().sweeps(5) == (1000, 5, 1)
-    assert HardMCMC().sweeps(30) == (3000, 15, 1)
-    assert HardMCMC().sweeps(50) == (3000, 6, 5)
-    assert HardMCMC(rungs=1).sweeps(50) == (5000, 25, 1)
-    assert HardMCMC(warmup=0, thin=2).sweeps(50) == (0, 2, 5)
-    assert HardMCMC().sweeps(50, random_dim=True) == (3000, 6, 16)
+    assert HardMCMC().sweeps(30) == (1000, 15, 1)
+    assert HardMCMC().sweeps(50) == (1000, 20, 1)
+    assert HardMCMC().sweeps(200) == (2000, 5, 1)
+    assert HardMCMC(rungs=5).sweeps(50) == (3000, 5, 5)
+    assert HardMCMC(warmup=0, thin=2).sweeps(50) == (0, 2, 1)
+    assert HardMCMC().sweeps(50, random_dim=True) == (3000, 5, 16)
     assert HardMCMC().sweeps(10, random_dim=True) == (1000, 5, 1)
     post = fit(some_traces(4, 3), HardMCMC(draws=4, chains=1), seed=1)
     assert [post.settings[name] for name in ("warmup", "thin", "rungs")] == [1000, 5, 1]
 
 
 def test_the_warm_up_sets_the_rungs_so_that_neighbours_trade() -> None:
-    """From spacings ten times too wide and too narrow, about the wanted share is traded."""
-    traces = some_traces(8, 21)
+    """From spacings ten times too wide and too narrow, about the wanted share is traded.
+
+    With fewer traces the last rung would be the prior, where every trade is accepted.
+    """
+    traces = simulate(10, seed=21, ip_cov=None, n_traces=30).train
     for factor in (0.1, 10.0):
-        settings = HardMCMC(draws=1000, warmup=1500, chains=1, thin=1, heat=0.0, rungs=4)
+        settings = HardMCMC(draws=1000, warmup=1500, chains=1, thin=1, rungs=4)
         run = ChainRun(traces, rows_of(traces), Model(dim=3), settings, 5, 0)
         run.spacing *= factor
         run.sweep(1500)

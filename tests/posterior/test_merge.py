@@ -87,7 +87,7 @@ def test_stale_warnings_go_and_others_stay():
     [
         ({"model": Model(dim=2)}, "models"),
         ({"method": "another"}, "methods"),
-        ({"settings": {"heat": 0.2}}, "settings"),
+        ({"settings": {"thin": 3}}, "settings"),
         ({"traces": Traces.from_lists([list("abc")], items=list("abc"))}, "traces"),
         ({"traces": TRACES.with_items(list("cab"))}, "items"),
     ],

@@ -47,11 +47,11 @@ def run(
     _check(traces, model)
     settings = _in_full(settings, traces, model)
     started = time.perf_counter()
+    report(0.0, "compiling or loading the sampler")
+    _compile(model)
+    compiled = time.perf_counter()
     rows = rows_of(traces)
     chains = [ChainRun(traces, rows, model, settings, seed, c) for c in range(settings.chains)]
-    report(0.0, "compiling or loading the sampler")
-    _compile(traces, model, settings)
-    compiled = time.perf_counter()
     path = None if settings.checkpoint is None else Path(settings.checkpoint)
     identity = _identity(traces, model, settings, seed)
     if path is not None and path.exists():
@@ -109,7 +109,7 @@ def run_chain(
 ) -> dict[str, Any]:
     """Run one chain alone to its end; return its frozen state, which holds its draws."""
     _check(traces, model)
-    _compile(traces, model, settings)
+    _compile(model)
     chain = ChainRun(traces, rows_of(traces), model, settings, seed, number)
     total, portion = _total(chain, settings), 1
     began = now = time.perf_counter()
@@ -152,10 +152,10 @@ def _check(traces: Traces, model: Model) -> None:
         raise SettingError(f"beta={model.beta} is too large for {traces.n_items} items.")
 
 
-def _compile(traces: Traces, model: Model, settings: HardMCMC) -> None:
-    """Compile (or load) the kernel on a throw-away chain, so that its time is reported apart."""
-    short = replace(settings, draws=4, warmup=0, thin=1)
-    ChainRun(traces, rows_of(traces), model, short, 0, settings.chains).sweep(1)
+def _compile(model: Model) -> None:
+    """Compile (or load) the kernels on a throw-away chain, so that their time is reported apart."""
+    tiny = Traces.from_lists([["a", "b"]])
+    ChainRun(tiny, rows_of(tiny), model, HardMCMC(draws=4, warmup=0, thin=1), 0, 0).sweep(1)
 
 
 def _identity(traces: Traces, model: Model, settings: HardMCMC, seed: int) -> dict[str, Any]:

@@ -26,9 +26,8 @@ from posetta.infer.progress import silent
 from posetta.model.target import SCALARS, Parameters, Target
 from posetta.rng import child, seed_sequence
 
-# At 50 items NUTS came as far in 50 iterations after 4,000 sweeps as in 300 after 300 (one data
-# set); an iteration costs more than 30 sweeps. This is between the two.
-_HARD_SWEEPS_AN_ITEM = 40
+# A hard chain starts from columns arranged to the traces, and has to leave only the extremes of that.
+_HARD_SWEEPS_AN_ITEM = 10
 # Sweeps times items times steps, at most: about a minute. Beyond some 100 items chains are shorter.
 _HARD_WORK = 2e9
 _LEAST_HARD_SWEEPS = 100
@@ -73,7 +72,7 @@ def starting_point(
 
 
 def usual_hard_sweeps(traces: Traces) -> int:
-    """Return 40 sweeps an item, or as many as take about a minute."""
+    """Return 10 sweeps an item, or as many as take about a minute."""
     wanted = _HARD_SWEEPS_AN_ITEM * traces.n_items
     affordable = _HARD_WORK / max(traces.n_items * traces.n_steps, 1)
     return int(min(wanted, max(affordable, _LEAST_HARD_SWEEPS)))

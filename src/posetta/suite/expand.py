@@ -20,7 +20,7 @@ from posetta.suite.spec import Study, Table
 _METHOD, _MODEL, _DATA, _ONLY, _AT = "method", "model", "data", "only", "at"
 _VARIANT = "variant"
 # Settings of "hard" that a budget of iterations stands in for.
-_OF_ITERATIONS = ("warmup", "thin", "heat", "rungs")
+_OF_ITERATIONS = ("warmup", "thin", "rungs")
 
 
 def jobs_of(study: Study, data_folder: Path | None = None) -> list[Job]:
@@ -46,7 +46,7 @@ def settings_for(method: str, given: Table, n_items: int, dim: int | str) -> Set
     """Return the settings object of a method from plain values.
 
     ``iterations`` of "hard" is a budget of single proposals, half of it burn-in, as in the paper:
-    it takes the place of warmup, thin, heat and rungs.
+    it takes the place of warmup, thin and rungs.
     """
     _, settings = settings_of(method)
     given = {name: tuple(v) if isinstance(v, list) else v for name, v in given.items()}

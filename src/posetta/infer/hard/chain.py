@@ -43,13 +43,14 @@ class ChainRun:
         number: int,
     ) -> None:
         n = traces.n_items
+        self.traces, self.model, self.number = traces, model, number
         self.rows, self.n_items = rows, n
         self.generator = child(seed, "hard", number)
         self.fixed = _fixed(model, n)
         sweeps = settings.sweeps(n, random_dim=model.dim == "random")
-        self.plan = _plan(traces, sweeps, settings.heat)
+        self.plan = _plan(sweeps)
         self.largest = model.dim_max if model.dim == "random" else int(model.dim)
-        self.rungs = [self._start(traces, model, number) for _ in range(sweeps.rungs)]
+        self.rungs = [_chain(traces, self.largest) for _ in range(sweeps.rungs)]
         self.spacing = np.full(sweeps.rungs - 1, _SPACING / np.sqrt(n * self.largest))
         """How far below a rung the next one is, in the log of the power."""
         self.work = _work(traces, self.largest)
@@ -70,16 +71,17 @@ class ChainRun:
         """Power of the likelihood at every rung."""
         return np.exp(-np.concatenate([[0.0], np.cumsum(self.spacing)]))
 
-    def _start(self, traces: Traces, model: Model, number: int) -> state.Chain:
-        scalars = _start_scalars(model, self.n_items, self.generator)
-        dim, noisy = int(scalars[state.S_DIM]), scalars[state.S_NOISE] > 0.0
-        columns = np.zeros((self.largest, self.n_items))
-        columns[:dim] = start_latent(traces, dim, noisy, number, self.generator).T
-        chain = _chain(traces, columns, scalars)
-        fill_weights(scalars[state.S_BETA], chain.weight, chain.log_weight)
-        count_greater(chain)
-        refresh(self.rows, chain)
-        return chain
+    def start(self) -> None:
+        """Go to a starting point; every rung has one of its own."""
+        generator, scalars = self.generator, (state.S_BETA, state.S_NOISE, state.S_DIM)
+        for chain in self.rungs:
+            chain.scalars[:] = _start_scalars(self.model, self.n_items, generator)
+            beta, noise, dim = (chain.scalars[k] for k in scalars)
+            latent = start_latent(self.traces, int(dim), noise > 0.0, self.number, generator)
+            chain.columns[: int(dim)] = latent.T
+            fill_weights(beta, chain.weight, chain.log_weight)
+            count_greater(chain)
+            refresh(self.rows, chain)
 
     def _room(self, draws: int) -> state.Kept:
         n, n_rows = self.n_items, len(self.rows.counts)
@@ -97,7 +99,13 @@ class ChainRun:
         return max(0, self.done - self.plan.warmup) // self.plan.thin
 
     def sweep(self, count: int) -> None:
-        """Run ``count`` more sweeps, at most to the end of the warm-up when still in it."""
+        """Run ``count`` more sweeps, at most to the end of the warm-up when still in it.
+
+        The first one finds the starting point: that takes a while, and chains in threads do it side
+        by side.
+        """
+        if self.done == 0:
+            self.start()
         if self.done < self.plan.warmup:
             count = min(count, self.plan.warmup - self.done)
         if len(self.rungs) == 1:
@@ -120,10 +128,10 @@ class ChainRun:
     def _trade(self, number: int) -> None:
         """Let neighbours trade places, even and odd pairs in turn.
 
-        Step sizes and move counts belong to the rung and stay. In the warm-up, once all rungs have
-        their own powers, neighbours that trade too seldom move closer, and others apart.
+        Step sizes and move counts belong to the rung and stay. In the warm-up neighbours that trade
+        too seldom move closer, and others apart.
         """
-        adapt = (number + 1.0) ** -0.6 if self.plan.heated <= number < self.plan.warmup else 0.0
+        adapt = (number + 1.0) ** -0.6 if number < self.plan.warmup else 0.0
         for k in range(number % 2, len(self.rungs) - 1, 2):
             a, b = self.rungs[k], self.rungs[k + 1]
             power, value = state.S_POWER, state.S_VALUE
@@ -201,12 +209,9 @@ def _fixed(model: Model, n: int) -> state.Fixed:
     )
 
 
-def _plan(traces: Traces, sweeps: Sweeps, heat: float) -> state.Plan:
+def _plan(sweeps: Sweeps) -> state.Plan:
     return state.Plan(
         warmup=sweeps.warmup,
-        heated=int(heat * sweeps.warmup),
-        # All traces together weigh as one: close to the prior.
-        first_power=1.0 / max(len(traces), 1),
         thin=sweeps.thin,
         mix=np.array([1.0, 1.0, 1.0, 0.1, 1.0, 2.0, 0.5]),
     )
@@ -226,15 +231,13 @@ def _start_scalars(model: Model, n: int, generator: np.random.Generator) -> NDAr
     return np.array([rho, beta, noise, float(dim), 1.0, 0.0])
 
 
-def _chain(
-    traces: Traces, columns: NDArray[np.float64], scalars: NDArray[np.float64]
-) -> state.Chain:
+def _chain(traces: Traces, largest: int) -> state.Chain:
     n, n_rows, n_steps = traces.n_items, traces.n_unique, traces.n_steps
     return state.Chain(
-        columns=columns,
+        columns=np.zeros((largest, n)),
         greater=np.zeros((n, n), dtype=np.int32),
         closure=np.zeros((n, n), dtype=bool),
-        scalars=scalars,
+        scalars=np.zeros(6),
         weight=np.zeros(n),
         log_weight=np.zeros(n),
         W=np.zeros(n_steps),

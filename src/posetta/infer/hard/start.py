@@ -1,4 +1,4 @@
-"""Where a hard chain starts: latents whose order no trace contradicts."""
+"""Where a hard chain starts: latents whose order no trace contradicts, close to what they show."""
 
 from __future__ import annotations
 
@@ -10,7 +10,15 @@ from posetta.baselines.maximal import maximal_order
 from posetta.data import Traces
 from posetta.data.evidence import PairEvidence
 from posetta.errors import InputError
+from posetta.infer.hard.arrange import arrange
 from posetta.model.latent import product_order
+
+# Sweeps of the annealing: 200 an item up to 100 items (a second there, ten at 500).
+_SWEEPS_AN_ITEM, _MOST_SWEEPS = 200, 20_000
+# Odd chains do not look at this share of the pairs.
+_FORGOTTEN = 0.1
+# With noise a pair may be seen the wrong way round now and then: so often, about.
+_REVERSED = 0.05
 
 
 def start_latent(
@@ -18,28 +26,27 @@ def start_latent(
 ) -> NDArray[np.float64]:
     """Return latents (item, dim) to start from; chains differ.
 
-    The columns are normal scores of rankings: linear extensions of the intersection of the traces
-    in even chains, anything in odd ones. If their product order holds a pair that some trace shows
-    reversed, which is impossible at noise 0, the last column becomes the reverse of the first: an
-    antichain. With one column the order is total, and the traces must agree on it.
+    The columns are normal scores of rankings that are arranged so that their product order holds
+    the pairs that the traces show in one order only, and at noise 0 none that some trace
+    contradicts. Every chain is arranged on its own from random rankings; even ones start with as
+    many relations as the traces allow, odd ones do not look at some of them. With one column the
+    order is total, and the traces must agree on it.
     """
     evidence = PairEvidence.of(traces)
-    n = traces.n_items
-    allowed = maximal_order(evidence, 0.0)
-    contradicted = evidence.before.T > 0
-    scores = ndtri((np.arange(n, 0, -1) - 0.5) / n)
-
-    def as_column(order: NDArray[np.int64]) -> NDArray[np.float64]:
-        column = np.empty(n)
-        column[order] = scores + 1e-6 * generator.standard_normal(n)
-        return column
-
-    if chain % 2 == 0 or dim == 1:
-        orders = [_random_extension(allowed, generator) for _ in range(dim)]
+    before, n = evidence.before, traces.n_items
+    contradicted = np.ascontiguousarray(before.T > 0) & (not noisy)
+    if dim == 1:
+        ranking = _random_extension(maximal_order(evidence, 0.0), generator)
+        ranks = np.argsort(ranking)[:, None]
     else:
-        orders = [generator.permutation(n) for _ in range(dim)]
-    latent = np.stack([as_column(order) for order in orders], axis=1)
-    if noisy or not (product_order(latent) & contradicted).any():
+        gain = _gain(before, noisy)
+        if chain % 2:
+            gain *= generator.random((n, n)) > _FORGOTTEN
+        sweeps = min(_SWEEPS_AN_ITEM * n, _MOST_SWEEPS)
+        ranks = arrange(gain, contradicted, dim, sweeps, generator).T
+    scores = ndtri((np.arange(n, 0, -1) - 0.5) / n)
+    latent = scores[ranks] + 1e-6 * generator.standard_normal((n, dim))
+    if not (product_order(latent) & contradicted).any():
         return latent
     if dim == 1:
         raise InputError(
@@ -49,6 +56,18 @@ def start_latent(
     # A column and its reverse share no pair: an antichain, which every trace allows.
     latent[:, dim - 1] = -latent[:, 0]
     return latent
+
+
+def _gain(before: NDArray[np.int64], noisy: bool) -> NDArray[np.float64]:
+    """Return what each ordered pair is worth: 1 where the traces show it and never its reverse.
+
+    With noise, the log-likelihood ratio of "i before j", seen reversed now and then, to "free",
+    seen either way equally often; at most 1, since one pair is not to outweigh many.
+    """
+    if not noisy:
+        return ((before > 0) & (before.T == 0)).astype(np.float64)
+    ratio = np.log(2.0 * (1.0 - _REVERSED)) * before + np.log(2.0 * _REVERSED) * before.T
+    return np.clip(ratio, -1.0, 1.0)
 
 
 def _random_extension(

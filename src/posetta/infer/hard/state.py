@@ -80,13 +80,10 @@ class Fixed(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """Which sweeps warm up, heat and keep."""
+    """Which sweeps warm up and keep, and what a sweep is made of."""
 
     warmup: int
     """Sweeps before the first draw; steps adapt only there."""
-    heated: int
-    """Sweeps over which the power of the likelihood rises to 1; at most `warmup`."""
-    first_power: float
     thin: int
     mix: NDArray[np.float64]
     """Proposals in a sweep: coordinate and swap (per coordinate), item, lever and gap (per item),

@@ -55,14 +55,12 @@ def run_sweeps(
 ) -> None:
     """Run sweeps ``first`` .. ``first + count - 1`` of a chain; if ``keep``, store its draws.
 
-    ``power`` is that of the likelihood after the heated part. All that happens depends on the
-    number of the sweep alone, so a chain is the same in whichever portions it is run.
+    ``power`` is that of the likelihood. All that happens depends on the number of the sweep alone,
+    so a chain is the same in whichever portions it is run.
     """
     for number in range(first, first + count):
         adapt = (number + 1.0) ** -0.6 if number < plan.warmup else 0.0
         chain.scalars[S_POWER] = power
-        if number < plan.heated:
-            chain.scalars[S_POWER] *= plan.first_power ** (1.0 - number / plan.heated)
         _sweep(rows, chain, work, fixed, plan, adapt, generator)
         drawn = number - plan.warmup + 1
         keeping = keep and drawn > 0 and drawn % plan.thin == 0
