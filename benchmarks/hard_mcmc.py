@@ -158,13 +158,13 @@ def moves(n: int, seconds: float) -> None:
     print("| moves | log posterior ESS/s | relations ESS/s |")
     for name, mix in cases.items():
         spent = 0.0
-        chains = [a_chain(n, 100_000 // n, 3000, max(1, n // 5), c) for c in range(2)]
+        chains = [a_chain(n, 20_000, 1000, 5, c) for c in range(2)]
         for chain in chains:
             chain.plan = chain.plan._replace(mix=mix)
-            chain.sweep(3000)
+            chain.sweep(1000)
             began = time.process_time()
-            while time.process_time() - began < seconds:
-                chain.sweep(20 * chain.plan.thin)
+            while time.process_time() - began < seconds and chain.n_kept < 20_000:
+                chain.sweep(100)
             spent += time.process_time() - began
         ess = [size / spent for size in effective(chains)]
         print(f"| {name} | {ess[0]:.1f} | {ess[1]:.1f} |", flush=True)

@@ -49,6 +49,7 @@ class Sweeps(NamedTuple):
 
 
 _ITEMS_FOR_DIM_RUNGS, _DIM_RUNGS = 20, 16
+_ITEMS_FOR_ANY_START = 40
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,16 +132,29 @@ class RelaxedNUTS:
     """Doublings of a trajectory at most: 2^max_depth gradients."""
     mass_matrix: Literal["diagonal", "low-rank"] = "diagonal"
     """Shape of the adapted scales; "low-rank" also learns the strongest correlations."""
-    starts: tuple[StartKind, ...] = ("hard", "traces", "hard", "prior")
+    starts: tuple[StartKind, ...] | None = None
     """Where the chains start, one after another, again from the first when there are more: the end
-    of a short Hard-MCMC chain, rank scores of observed traces, or a draw from the prior."""
+    of a short Hard-MCMC chain, rank scores of observed traces, or a draw from the prior. None: see
+    `start_of`."""
+
+    def start_of(self, chain: int, n_items: int) -> StartKind:
+        """Return where a chain starts.
+
+        Up to 40 items chains from all three kinds of start meet. With more, those from rank scores
+        and from the prior stay in arrangements of the columns far below the others, so all start
+        from hard chains, each of which was arranged on its own.
+        """
+        usual: tuple[StartKind, ...] = ("hard", "traces", "hard", "prior")
+        starts = self.starts or (usual if n_items <= _ITEMS_FOR_ANY_START else ("hard",))
+        return starts[chain % len(starts)]
 
     def __post_init__(self) -> None:
         check_whole(self, draws=4, warmup=20, chains=1, thin=1, max_depth=1)
         check_positive(self, "max_seconds")
         _check_share(self, "target_accept")
         choice(self.mass_matrix, ("diagonal", "low-rank"), "mass_matrix")
-        _check_starts(self.starts)
+        if self.starts is not None:
+            _check_starts(self.starts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,7 +179,7 @@ class FullRankVI:
     """Points behind the ELBO by which restarts are compared."""
     restarts: int = 3
     """Starting points that are tried; the best ELBO 100 steps after cooling goes on to the end."""
-    starts: tuple[StartKind, ...] = ("hard", "traces")
+    starts: tuple[StartKind, ...] = ("hard",)
     """Where the restarts start, in turn: the end of a short Hard-MCMC chain, rank scores of
     observed traces, or a draw from the prior."""
     max_seconds: float | None = None
@@ -222,7 +236,7 @@ class FlowVI:
     """Estimates of the ELBO without a gain before the fit ends."""
     restarts: int = 2
     """Gaussians fitted from different starting points; the flow is built around the best."""
-    starts: tuple[StartKind, ...] = ("hard", "traces")
+    starts: tuple[StartKind, ...] = ("hard",)
     """Where the Gaussians start, as for `FullRankVI`."""
     max_seconds: float | None = None
     """Stop after this time with the best checkpoint so far."""

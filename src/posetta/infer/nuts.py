@@ -122,7 +122,7 @@ def run(
     model.fixed_dim("nuts")
     began = time.perf_counter()
     target = Target(model, traces)
-    kinds = [settings.starts[c % len(settings.starts)] for c in range(settings.chains)]
+    kinds = [settings.start_of(c, traces.n_items) for c in range(settings.chains)]
     report(0.0, "looking for starting points")
     starts = starting_points(target, kinds, seed)
     started = time.perf_counter()
@@ -149,7 +149,7 @@ def run_chain(
     model.fixed_dim("nuts")
     began = time.perf_counter()
     target = Target(model, traces)
-    start = starting_point(target, settings.starts[number % len(settings.starts)], seed, number)
+    start = starting_point(target, settings.start_of(number, traces.n_items), seed, number)
     started = time.perf_counter()
     deadline = np.inf if settings.max_seconds is None else started + settings.max_seconds
     chain = Chain(target, settings, start, seed, number)

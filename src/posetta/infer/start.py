@@ -26,7 +26,7 @@ from posetta.infer.progress import silent
 from posetta.model.target import SCALARS, Parameters, Target
 from posetta.rng import child, seed_sequence
 
-# A hard chain starts from columns arranged to the traces, and has to leave only the extremes of that.
+# A hard chain starts from columns arranged to the traces: it has to leave their extremes only.
 _HARD_SWEEPS_AN_ITEM = 10
 # Sweeps times items times steps, at most: about a minute. Beyond some 100 items chains are shorter.
 _HARD_WORK = 2e9
