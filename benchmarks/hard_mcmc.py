@@ -185,5 +185,6 @@ if __name__ == "__main__":
         moves(chosen.n, chosen.sweeps)
     else:
         if chosen.engine == "full":
-            change.weigh, change.keep = _weigh_in_full, _keep_nothing
+            change.weigh = change.weigh_anew = _weigh_in_full
+            change.keep = _keep_nothing
         run_for_comparison(chosen.n, int(chosen.sweeps))

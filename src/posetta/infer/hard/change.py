@@ -37,8 +37,8 @@ def change(
     ``log_ratio`` is the log ratio of prior and proposal; the likelihood comes on top.
     """
     log_likelihood = weigh(rows, chain, work, i, n_partners)
-    if chain.weight[len(chain.weight) - 1] > STEEP:
-        log_likelihood = _weigh_anew(rows, chain, work, i, n_partners)
+    if chain.weight[len(chain.weight) - 1] > STEEP:  # W lost its digits, the new counts stand
+        log_likelihood = weigh_anew(rows, chain, work, i, n_partners)
     if log_uniform < log_ratio + chain.scalars[S_POWER] * log_likelihood:
         chain.scalars[S_VALUE] += log_likelihood
         keep(rows, chain, work, i, n_partners)
@@ -242,7 +242,7 @@ def _pass_noisy(rows: Rows, chain: Chain, work: Work, r: int, low: int, high: in
 
 
 @inner
-def _weigh_anew(rows: Rows, chain: Chain, work: Work, i: int, n_partners: int) -> float:
+def weigh_anew(rows: Rows, chain: Chain, work: Work, i: int, n_partners: int) -> float:
     """Sum W of the rows anew from the counts that `weigh` found; return the same ratio."""
     noise = chain.scalars[S_NOISE]
     total = 0.0
