@@ -22,7 +22,7 @@ import numpy as np
 from numba import njit
 
 import posetta as po
-from posetta.infer.hard import likelihood
+from posetta.infer.hard import change
 from posetta.infer.hard.chain import ChainRun, rows_of
 from posetta.infer.hard.relations import put_new
 from posetta.infer.hard.state import S_VALUE, Chain, Rows, Work
@@ -74,7 +74,7 @@ def rates() -> None:
 
 @njit(nogil=True, error_model="numpy")
 def _weigh_in_full(rows: Rows, chain: Chain, work: Work, i: int, n_partners: int) -> float:
-    """Score every trace anew with 64-bit sets: O(T^2) a trace. The peer of `weigh_clean`."""
+    """Score every trace anew with 64-bit sets: O(T^2) a trace. The peer of `weigh`."""
     closure, weight = chain.closure, chain.weight
     put_new(closure, work, i, n_partners)
     n = closure.shape[0]
@@ -185,5 +185,6 @@ if __name__ == "__main__":
         moves(chosen.n, chosen.sweeps)
     else:
         if chosen.engine == "full":
-            likelihood.weigh_clean, likelihood.keep_clean = _weigh_in_full, _keep_nothing
+            change.weigh = change.weigh_anew = _weigh_in_full
+            change.keep = _keep_nothing
         run_for_comparison(chosen.n, int(chosen.sweeps))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from tests.infer.small_data import some_traces
+from tests.model.reference import frontier, remainders, successors
 
 from posetta import HardMCMC, InputError, Model, SettingError, Traces, fit, simulate
 from posetta.infer.hard.chain import ChainRun, rows_of
@@ -19,7 +20,7 @@ from posetta.infer.hard.latent_moves import (
     swap_moves,
 )
 from posetta.infer.hard.likelihood import evaluate, fill_weights, refresh
-from posetta.infer.hard.state import S_VALUE
+from posetta.infer.hard.state import S_NOISE, S_VALUE, STEEP
 from posetta.infer.hard_mcmc import run as run_hard
 from posetta.model.hard import hard_trace_log_likelihood
 from posetta.model.latent import product_order
@@ -41,6 +42,7 @@ def test_without_data_it_draws_the_prior() -> None:
     assert latent.var() == pytest.approx(1.0, abs=0.1)
 
 
+CARRIED = ("W", "own", "n_late", "n_early", "last_before")
 MOVES = (coordinate_moves, swap_moves, item_moves, lever_moves, exchange_moves)
 
 
@@ -52,19 +54,23 @@ MOVES = (coordinate_moves, swap_moves, item_moves, lever_moves, exchange_moves)
         (some_traces(6, 10, noise=0.3), Model(dim=2, noise=0.1)),
         (some_traces(6, 11, top_k=True, noise=0.3), Model(dim=4, noise=None)),
         (some_traces(70, 12), Model(dim=3)),
-        (some_traces(9, 13), Model(dim=3, beta=14.0)),
-        (some_traces(9, 13, noise=0.3), Model(dim=3, beta=14.0, noise=0.1)),
+        (some_traces(9, 13), Model(dim=3, beta=40.0)),
+        (some_traces(9, 13, noise=0.3), Model(dim=3, beta=40.0, noise=0.1)),
+        (some_traces(9, 13, top_k=True, noise=0.3), Model(dim=2, beta=40.0, noise=None)),
+        (some_traces(20, 19, noise=0.5), Model(dim=2, noise=None)),
+        (some_traces(20, 20, top_k=True, noise=0.5), Model(dim="random", dim_max=4, noise=None)),
     ],
 )
 def test_incremental_likelihood_is_the_full_one(traces: Traces, model: Model) -> None:
     """After hundreds of moves, everything the chain carries equals a fresh computation."""
-    settings = HardMCMC(draws=4, warmup=0, chains=1, thin=1)
+    settings = HardMCMC(draws=4, warmup=100, chains=1, thin=1)
     run = ChainRun(traces, rows_of(traces), model, settings, 3, 0)
     run.start()
     state = run.chain
-    changed = 0
+    changed, broken = 0, 0
     for _ in range(40):
         before = state.closure.copy()
+        run.sweep(1)
         for move in MOVES:
             move(run.rows, state, run.work, 30, run.generator)
         changed += bool((before != state.closure).any())
@@ -76,12 +82,51 @@ def test_incremental_likelihood_is_the_full_one(traces: Traces, model: Model) ->
         np.testing.assert_array_equal(state.greater, greater)
         fresh = hard_trace_log_likelihood(closure, beta, traces, noise)
         assert state.scalars[S_VALUE] == pytest.approx(fresh @ traces.counts, rel=1e-8)
-        carried = [state.W.copy(), state.n_after.copy(), state.last_before.copy()]
+        carried = {name: getattr(state, name).copy() for name in CARRIED}
         refresh(run.rows, state)
-        for had, has in zip(carried, (state.W, state.n_after, state.last_before), strict=True):
-            np.testing.assert_allclose(had, has, rtol=1e-8)
+        for name, had in carried.items():
+            np.testing.assert_allclose(had, getattr(state, name), rtol=1e-8, err_msg=name)
         np.testing.assert_allclose(state.row_value, fresh, rtol=1e-9, atol=1e-9)
+        broken += bool(state.n_early.any())
     assert changed > 5
+    assert (broken > 5) == (noise > 0.0)
+    assert not run.work.difference.any()
+    assert not run.work.gain.any()
+    if model.beta is not None:
+        assert state.weight[-1] > STEEP
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.1])
+def test_what_a_chain_carries_is_as_defined(noise: float) -> None:
+    """The counts, W and own of every row, straight from the words that define them."""
+    traces = some_traces(8, 25, top_k=True, noise=0.5 if noise else 0.0)
+    settings = HardMCMC(draws=4, warmup=100, chains=1, thin=1)
+    run = ChainRun(traces, rows_of(traces), Model(dim=2, beta=0.8, noise=noise), settings, 3, 0)
+    state = run.chain
+    assert state.scalars[S_NOISE] == noise
+    unlisted, broken = 0, 0
+    for _ in range(5):
+        run.sweep(5)
+        closure = state.closure
+        for r in range(traces.n_unique):
+            listed, members = traces.sequence(r).tolist(), traces.choice_set(r).tolist()
+            for p, a in enumerate(members):
+                top = min(p, len(listed) - 1)
+                assert state.n_late[r, a] == sum(closure[a, b] for b in members[top:])
+                assert state.n_early[r, a] == sum(closure[a, b] for b in members[:top])
+                before = [c for c, b in enumerate(members) if closure[b, a]]
+                assert state.last_before[r, a] == max(before, default=-1)
+                unlisted += p > top
+                broken += state.n_early[r, a]
+            for t, (x, remaining) in enumerate(remainders(listed, members)):
+                free = frontier(closure, remaining)
+                weight = {a: (1 + successors(closure, a, remaining)) ** 0.8 for a in free}
+                step = run.rows.first_step[r] + t
+                assert state.W[step] == pytest.approx(sum(weight.values()), rel=1e-9)
+                assert state.own[step] == pytest.approx(weight.get(x, 0.0), rel=1e-12)
+                assert run.rows.chance[step] == 1.0 / len(remaining)
+    assert unlisted > 0
+    assert (broken > 0) == (noise > 0.0)
 
 
 def test_evaluate_is_the_hard_likelihood() -> None:
@@ -94,7 +139,7 @@ def test_evaluate_is_the_hard_likelihood() -> None:
         closure = product_order(latent)
         weight, log_weight = np.zeros(8), np.zeros(8)
         fill_weights(0.8, weight, log_weight)
-        total = evaluate(rows, closure, weight, log_weight, 0.1, run.work)
+        total = evaluate(rows, closure, weight, 0.1, run.work)
         expected = hard_trace_log_likelihood(closure, 0.8, traces, 0.1)
         np.testing.assert_allclose(run.work.row_value, expected, rtol=1e-12)
         assert total == pytest.approx(expected @ traces.counts)

@@ -184,6 +184,9 @@ def rows_of(traces: Traces) -> state.Rows:
         position[r, traces.choice_set(r)] = np.arange(offsets[r + 1] - offsets[r])
     holding = [np.flatnonzero(position[:, i] >= 0) for i in range(traces.n_items)]
     before = PairEvidence.of(traces).before
+    left = [
+        size - np.arange(listed) for size, listed in zip(np.diff(offsets), n_listed, strict=True)
+    ]
     return state.Rows(
         members=members,
         offsets=offsets,
@@ -193,6 +196,7 @@ def rows_of(traces: Traces) -> state.Rows:
         position=position,
         rows_of=np.concatenate(holding).astype(np.int64),
         rows_of_start=np.concatenate([[0], np.cumsum([len(h) for h in holding])]).astype(np.int64),
+        chance=1.0 / np.concatenate([np.zeros(0), *left]),
         contradicted=np.ascontiguousarray(before.T > 0),
     )
 
@@ -243,7 +247,8 @@ def _chain(traces: Traces, largest: int) -> state.Chain:
         W=np.zeros(n_steps),
         own=np.zeros(n_steps),
         row_value=np.zeros(n_rows),
-        n_after=np.zeros((n_rows, n), dtype=np.int32),
+        n_late=np.zeros((n_rows, n), dtype=np.int32),
+        n_early=np.zeros((n_rows, n), dtype=np.int32),
         last_before=np.zeros((n_rows, n), dtype=np.int32),
         steps=np.array([0.5, 0.5]),
         moves=np.zeros((len(state.MOVES), 2), dtype=np.int64),
@@ -256,12 +261,12 @@ def _work(traces: Traces, largest: int) -> state.Work:
         W=np.zeros(n_steps),
         own=np.zeros(n_steps),
         row_value=np.zeros(n_rows),
-        n_after=np.zeros((n_rows, n), dtype=np.int32),
+        n_late=np.zeros((n_rows, n), dtype=np.int32),
+        n_early=np.zeros((n_rows, n), dtype=np.int32),
         last_before=np.zeros((n_rows, n), dtype=np.int32),
         span=np.zeros((n_rows, 2), dtype=np.int64),
-        rows=np.zeros(n_rows, dtype=np.int64),
-        n_rows=np.zeros(1, dtype=np.int64),
         difference=np.zeros(n + 2),
+        gain=np.zeros(n + 2),
         partners=np.zeros(n, dtype=np.int64),
         after=np.zeros(n, dtype=bool),
         before=np.zeros(n, dtype=bool),

@@ -20,7 +20,13 @@ inner: Any = njit(**_inner)
 """For functions that only kernels call. Wrappers that unpack a state of forty arrays would be half
 of the time it takes to compile them. (Whole numbers that start from a literal are written
 ``np.int64(0)``: numba would compile a callee once for the literal and once for the rest.)"""
-inner_fast: Any = njit(**_inner, fastmath={"reassoc", "contract", "nsz", "arcp"})
+spliced: Any = njit(**_inner, inline="always")
+"""For parts of one function, outside its hot loops: not compiled on their own."""
+inlined: Any = njit(**_inner, forceinline=True)
+"""For small parts of a hot loop: a call would pass every array of a state, one by one."""
+inlined_fast: Any = njit(
+    **_inner, forceinline=True, fastmath={"reassoc", "contract", "nsz", "arcp"}
+)
 
 
 @inner

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from posetta.infer.hard.compile import compiled, copy, inner
-from posetta.infer.hard.likelihood import change, evaluate, keep_evaluation
+from posetta.infer.hard.change import change
+from posetta.infer.hard.compile import compiled, copy, inlined, inner
+from posetta.infer.hard.likelihood import evaluate, keep_evaluation
 from posetta.infer.hard.relations import count_greater, product_closure
 from posetta.infer.hard.state import (
     COORDINATE,
@@ -232,7 +233,7 @@ def lever_moves(rows: Rows, chain: Chain, work: Work, count: int, generator: Any
         chain.moves[LEVER, 1] += _move_item(rows, chain, work, i, log_ratio, generator)
 
 
-@inner
+@inlined
 def _move_item(
     rows: Rows, chain: Chain, work: Work, i: int, log_ratio: float, generator: Any
 ) -> bool:
@@ -406,7 +407,7 @@ def exchange_moves(rows: Rows, chain: Chain, work: Work, count: int, generator: 
                 new_columns[k, j], new_columns[m, j] = columns[m, j], columns[k, j]
         if not product_closure(new_columns, dim, rows.contradicted, noise <= 0.0, work.closure):
             continue
-        value = evaluate(rows, work.closure, chain.weight, chain.log_weight, noise, work)
+        value = evaluate(rows, work.closure, chain.weight, noise, work)
         log_ratio = chain.scalars[S_POWER] * (value - chain.scalars[S_VALUE])
         if -generator.standard_exponential() < log_ratio:
             copy(new_columns, columns)

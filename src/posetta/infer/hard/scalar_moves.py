@@ -6,10 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from posetta.infer.hard.clean import evaluate_clean
 from posetta.infer.hard.compile import copy, inner
-from posetta.infer.hard.likelihood import evaluate, fill_weights, keep_evaluation
-from posetta.infer.hard.noisy import evaluate_noisy, row_value
+from posetta.infer.hard.likelihood import (
+    evaluate,
+    evaluate_counts,
+    fill_weights,
+    keep_evaluation,
+    total_value,
+)
 from posetta.infer.hard.relations import count_greater, product_closure
 from posetta.infer.hard.state import (
     BETA,
@@ -82,15 +86,10 @@ def beta_move(
     if new < 100.0:  # (1 + s)^beta must stay in range; the prior puts e^-97 beyond
         fill_weights(new, work.weight, work.log_weight)
         # The relations stand, so their counts do too.
-        if noise > 0.0:
-            value = evaluate_noisy(
-                rows, chain.closure, work.weight, noise, work.W, work.own, work.row_value
-            )
-        else:
-            value = evaluate_clean(
-                rows, work.weight, work.log_weight, chain.n_after, chain.last_before,
-                work.W, work.row_value,
-            )  # fmt: skip
+        value = evaluate_counts(
+            rows, chain.closure, work.weight, noise,
+            chain.n_late, chain.n_early, chain.last_before, work.W, work.own, work.row_value,
+        )  # fmt: skip
         log_ratio = chain.scalars[S_POWER] * (value - chain.scalars[S_VALUE])
         log_ratio += a * np.log(new / beta) - b * (new - beta)
         accept = np.exp(min(log_ratio, 0.0))
@@ -101,7 +100,6 @@ def beta_move(
             copy(work.log_weight, chain.log_weight)
             copy(work.W, chain.W)
             copy(work.own, chain.own)
-            copy(work.row_value, chain.row_value)
             chain.moves[BETA, 1] += 1
     chain.steps[0] *= np.exp(adapt * (accept - 0.44))
 
@@ -118,17 +116,13 @@ def noise_move(
     chain.moves[NOISE, 0] += 1
     accept = 0.0
     if 1e-12 < new < 1.0 - 1e-12:
-        value = 0.0
-        for r in range(len(rows.counts)):
-            work.row_value[r] = row_value(rows, r, chain.W, chain.own, new)
-            value += rows.counts[r] * work.row_value[r]
+        value = total_value(rows, new, chain.W, chain.own, work.row_value)
         log_ratio = chain.scalars[S_POWER] * (value - chain.scalars[S_VALUE])
         log_ratio += a * np.log(new / noise) + b * np.log((1.0 - new) / (1.0 - noise))
         accept = np.exp(min(log_ratio, 0.0))
         if generator.random() < accept:
             chain.scalars[S_NOISE] = new
             chain.scalars[S_VALUE] = value
-            copy(work.row_value, chain.row_value)
             chain.moves[NOISE, 1] += 1
     chain.steps[1] *= np.exp(adapt * (accept - 0.44))
 
@@ -169,7 +163,7 @@ def dim_move(rows: Rows, chain: Chain, work: Work, fixed: Fixed, generator: Any)
             copy(columns[k + 1], new_columns[k])
     if not product_closure(new_columns, new_dim, rows.contradicted, noise <= 0.0, work.closure):
         return
-    value = evaluate(rows, work.closure, chain.weight, chain.log_weight, noise, work)
+    value = evaluate(rows, work.closure, chain.weight, noise, work)
     log_ratio = chain.scalars[S_POWER] * (value - chain.scalars[S_VALUE])
     log_ratio += fixed.dim_log_prior[new_dim - 1] - fixed.dim_log_prior[dim - 1]
     log_ratio += np.log(chance_back / chance_there)

@@ -62,6 +62,8 @@ class Rows(NamedTuple):
     rows_of: NDArray[np.int64]
     """Rows that hold each item, items one after another."""
     rows_of_start: NDArray[np.int64]
+    chance: NDArray[np.float64]
+    """1 / |R_t| at every listed step: the probability of the item taken if all is noise."""
     contradicted: NDArray[np.bool_]
     """[i, j]: some trace shows j before i, so i before j is impossible at noise 0."""
 
@@ -106,13 +108,15 @@ class Chain(NamedTuple):
     W: NDArray[np.float64]
     """Total weight of the frontier at every listed step."""
     own: NDArray[np.float64]
-    """Weight of the item taken, 0 if it was not free. With noise only."""
+    """Weight of the item taken at every listed step, 0 if it was not free."""
     row_value: NDArray[np.float64]
     """Log probability of one copy of each row, as of the last full evaluation."""
-    n_after: NDArray[np.int32]
-    """(row, item): successors of the item in the row. Noise 0 only."""
+    n_late: NDArray[np.int32]
+    """(row, item): successors of the item at or beyond its top (see `likelihood`)."""
+    n_early: NDArray[np.int32]
+    """(row, item): its successors before its top: the trace breaks the order. 0 at noise 0."""
     last_before: NDArray[np.int32]
-    """(row, item): position of its last predecessor in the row, -1 for none. Noise 0 only."""
+    """(row, item): position of its last predecessor in the row, -1 for none."""
     steps: NDArray[np.float64]
     """Adapted random-walk steps of log beta and logit noise."""
     moves: NDArray[np.int64]
@@ -124,15 +128,15 @@ class Work(NamedTuple):
     W: NDArray[np.float64]
     own: NDArray[np.float64]
     row_value: NDArray[np.float64]
-    n_after: NDArray[np.int32]
+    n_late: NDArray[np.int32]
+    n_early: NDArray[np.int32]
     last_before: NDArray[np.int32]
     span: NDArray[np.int64]
     """(row, 2): first and last step of a row that a proposal touches."""
-    rows: NDArray[np.int64]
-    """Rows that a proposal touches; ``n_rows[0]`` of them. With noise only."""
-    n_rows: NDArray[np.int64]
     difference: NDArray[np.float64]
     """Change of W from one step to the next; zero between proposals."""
+    gain: NDArray[np.float64]
+    """Change of own; zero between proposals. With noise only."""
     partners: NDArray[np.int64]
     after: NDArray[np.bool_]
     before: NDArray[np.bool_]

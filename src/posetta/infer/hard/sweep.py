@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from posetta.infer.hard.compile import compiled, copy, inner
+from posetta.infer.hard.compile import compiled, copy, spliced
 from posetta.infer.hard.latent_moves import (
     coordinate_moves,
     exchange_moves,
@@ -70,7 +70,7 @@ def run_sweeps(
             _keep(chain, fixed, kept, drawn // plan.thin - 1)
 
 
-@inner
+@spliced
 def _sweep(
     rows: Rows, chain: Chain, work: Work, fixed: Fixed, plan: Plan, adapt: float, generator: Any
 ) -> None:
@@ -95,7 +95,7 @@ def _sweep(
             dim_move(rows, chain, work, fixed, generator)
 
 
-@inner
+@spliced
 def _keep(chain: Chain, fixed: Fixed, kept: Kept, s: int) -> None:
     """Store the present state as draw ``s``."""
     n, dim = chain.columns.shape[1], int(chain.scalars[S_DIM])
@@ -110,7 +110,7 @@ def _keep(chain: Chain, fixed: Fixed, kept: Kept, s: int) -> None:
     kept.log_posterior[s] = chain.scalars[S_VALUE] + log_prior(chain, fixed)
 
 
-@inner
+@spliced
 def log_prior(chain: Chain, fixed: Fixed) -> float:
     """Log prior of the state, up to what depends on nothing inferred."""
     columns = chain.columns
