@@ -37,6 +37,9 @@ def room(tmp_path: Path, good: Path) -> Path:
     (tmp_path / "binary.csv").write_bytes(bytes(range(256)))
     (tmp_path / "broken.jsonl").write_text('{"items": ["a", "b"]\n')
     (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "mixed").mkdir()
+    (tmp_path / "mixed" / "runs.txt").write_text(RUNS)
+    (tmp_path / "mixed" / "order.json").write_text('{"items": ["a", "b"], "covers": []}')
     shutil.copytree(good, tmp_path / "good")
     return tmp_path
 
@@ -116,6 +119,8 @@ def assert_refused(
         (["fit", "{room}/runs.txt", "--out", "{room}"], "never replaced"),
         (["fit", "{room}/runs.txt", "--out", "{room}/runs.txt"], "is a file"),
         (["fit", "{room}/runs.txt", "--out", "{room}/runs.txt/x", "--quiet"], "cannot be written"),
+        (["fit", "{room}/good"], "result.json: is the summary of a result, not traces"),
+        (["data", "{room}/mixed"], "order.json: is an order, not traces"),
         (["show", "{room}/nowhere"], "nowhere"),
         (["show", "{room}/runs.txt"], "runs.txt"),
         (["show", "{room}/good", "--threshold", "7"], "--threshold 7"),

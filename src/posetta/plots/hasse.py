@@ -17,6 +17,7 @@ from posetta.plots.diagram import Line, Panel, compose, shade
 from posetta.plots.layers import longest_paths
 from posetta.plots.scene import Points, set_scene
 from posetta.posterior import Posterior
+from posetta.posterior.matrix import matrix_over
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -77,7 +78,7 @@ def hasse_panels(
         raise InputError("there is no result to draw.")
     orders = {name: _order(result, threshold) for name, result in results.items()}
     items = (truth or next(iter(orders.values()))).items
-    orders = {name: _aligned(order, items) for name, order in orders.items()}
+    orders = {name: order.reindex(items) for name, order in orders.items()}
     headings = {name: style.method_name(name) for name in orders}
     if truth is None:
         probability = {name: _probability(result, items) for name, result in results.items()}
@@ -121,14 +122,7 @@ def _probability(result: Posterior | Poset, items: tuple[str, ...]) -> Points | 
     """Return the probabilities behind an order, in the order of ``items``; one order has none."""
     if isinstance(result, Poset) or result.is_point:
         return None
-    place = [result.items.index(item) for item in items]
-    return result.precedence[np.ix_(place, place)]
-
-
-def _aligned(order: Poset, items: tuple[str, ...]) -> Poset:
-    if set(order.items) != set(items):
-        raise InputError("the orders are over different items; they cannot share positions.")
-    return order.reindex(items)
+    return matrix_over(result, items)
 
 
 def _common_ground(base: Relation, drawn: Sequence[Sequence[Line]]) -> Relation:
