@@ -27,6 +27,8 @@ Relation = NDArray[np.bool_]
 _MOST_VALUES = 30
 """With more covers than this the probabilities are shown by colour alone."""
 _THIN, _THICK = 0.7, 2.2
+_DENSE = 3
+"""With more lines than this for each item, each on a way of its own, none could be followed."""
 
 
 def hasse(
@@ -42,10 +44,12 @@ def hasse(
     Colour and width of a line show Pr(i before j | data). ``values`` writes the probabilities
     beside the lines; by default it does so for up to 30 of them, where there is room. ``direction``
     is "down", "right" or "auto", which takes what fits a page better. Items in no precedence stand
-    apart. The figure is as large as its labels need.
+    apart. The figure is as large as its labels need. With very many lines, long ones of the same
+    item share their way, the surest on top.
     """
     order = _order(result, threshold)
-    scene = set_scene(order.items, order.covers, direction=direction)
+    dense = order.covers.sum() > _DENSE * order.n_items
+    scene = set_scene(order.items, order.covers, direction=direction, bundled=bool(dense))
     probability = _probability(result, order.items)
     values = len(scene.routes) <= _MOST_VALUES if values is None else values
     lines = _cover_lines(order.covers, probability, values=values)

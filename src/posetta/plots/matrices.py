@@ -119,7 +119,7 @@ def agreement(
             linewidths=0.9, zorder=3, gid="crossing",
         )  # fmt: skip
         ax.text(
-            0.04, 0.97, f"MAE {mae:.3f}\n{int(crossing.sum())} of {len(x):,} cross",
+            0.1, 0.92, f"MAE {mae:.3f}\n{int(crossing.sum())} of {len(x):,} cross",
             transform=ax.transAxes, fontsize=style.TEXT_SIZE, color=style.INK, va="top", zorder=4,
             bbox={"boxstyle": "round,pad=0.25", "facecolor": "white", "edgecolor": style.GRID},
         )  # fmt: skip
