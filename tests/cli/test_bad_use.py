@@ -224,3 +224,16 @@ def test_an_interrupt_while_reading_is_said(tmp_path: Path) -> None:
     assert running.returncode == 2
     assert err.strip() == "posetta: interrupted; nothing was written."
     assert [path.name for path in tmp_path.iterdir()] == ["never.txt"]
+
+
+def test_a_reader_that_goes_away_is_no_crash(room: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "posetta", "show", str(room / "good")],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as running:  # fmt: skip
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.close()
+        err = running.stderr.read()
+    assert running.returncode == 2
+    assert err == ""

@@ -21,10 +21,16 @@ _MOST_COVERS = 40
 _PIPED_WIDTH = 120
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Leave it to the program, which has exit codes of its own; rich would end with 1."""
+        raise BrokenPipeError
+
+
 def console() -> Console:
     """Return a console that reads no markup in labels; piped output is not wrapped."""
     terminal = sys.stdout.isatty()
-    return Console(
+    return _Console(
         markup=False,
         highlight=False,
         emoji=False,
