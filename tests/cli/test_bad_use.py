@@ -37,6 +37,9 @@ def room(tmp_path: Path, good: Path) -> Path:
     (tmp_path / "binary.csv").write_bytes(bytes(range(256)))
     (tmp_path / "broken.jsonl").write_text('{"items": ["a", "b"]\n')
     (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "mixed").mkdir()
+    (tmp_path / "mixed" / "runs.txt").write_text(RUNS)
+    (tmp_path / "mixed" / "order.json").write_text('{"items": ["a", "b"], "covers": []}')
     shutil.copytree(good, tmp_path / "good")
     return tmp_path
 
@@ -116,6 +119,8 @@ def assert_refused(
         (["fit", "{room}/runs.txt", "--out", "{room}"], "never replaced"),
         (["fit", "{room}/runs.txt", "--out", "{room}/runs.txt"], "is a file"),
         (["fit", "{room}/runs.txt", "--out", "{room}/runs.txt/x", "--quiet"], "cannot be written"),
+        (["fit", "{room}/good"], "result.json: is the summary of a result, not traces"),
+        (["data", "{room}/mixed"], "order.json: is an order, not traces"),
         (["show", "{room}/nowhere"], "nowhere"),
         (["show", "{room}/runs.txt"], "runs.txt"),
         (["show", "{room}/good", "--threshold", "7"], "--threshold 7"),
@@ -219,3 +224,16 @@ def test_an_interrupt_while_reading_is_said(tmp_path: Path) -> None:
     assert running.returncode == 2
     assert err.strip() == "posetta: interrupted; nothing was written."
     assert [path.name for path in tmp_path.iterdir()] == ["never.txt"]
+
+
+def test_a_reader_that_goes_away_is_no_crash(room: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "posetta", "show", str(room / "good")],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as running:  # fmt: skip
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.close()
+        err = running.stderr.read()
+    assert running.returncode == 2
+    assert err == ""

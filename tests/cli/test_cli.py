@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from posetta.cli import main
+from posetta.cli.app import data, evaluate, export, fit, report, show, simulate
 from posetta.data import read_traces
 from posetta.order import read_order
 from posetta.posterior.io import load
@@ -159,8 +160,16 @@ def test_simulate_writes_files_that_read_back(
         (["data", "{folder}/empty"], "no file in this folder"),
         (["data", "{folder}/*.csv"], "no file matches"),
         (["fit", "{runs}", "--set", "rungs"], "name=value"),
-        (["fit", "{runs}", "--method", "hard", "--set", "magic=1"], "magic"),
-        (["fit", "{runs}", "--holdout", "1.5"], "1.5"),
+        (["fit", "{runs}", "--method", "hard", "--set", "magic=1"], "--set magic. Drop it"),
+        (["fit", "{runs}", "--method", "hard", "--set", "rungs=x"], "--set rungs=x"),
+        (["fit", "{runs}", "--method", "maximal", "--draws", "9"], "no --draws. Drop it"),
+        (["fit", "{runs}", "--beta", "-1"], "or be left out to be inferred"),
+        (["fit", "{runs}", "--holdout", "1.5"], "--holdout 1.5"),
+        (["fit", "{runs}", "--seed", "-1"], "--seed -1"),
+        (["data", "{runs}", "{runs}"], "named twice"),
+        (["simulate", "--out", "{folder}/x"], "--items N"),
+        (["simulate", "--items", "5", "--order", "x", "--out", "{folder}/x"], "drop them"),
+        (["simulate", "--items", "5", "--ip-cov", "7", "--out", "{folder}/x"], "the word none"),
         (["simulate", "--items", "0", "--out", "{folder}/x"], "--items 0"),
         (["simulate", "--items", "5", "--ip-cov", "lots", "--out", "{folder}/x"], "--ip-cov lots"),
         (["simulate", "--items", "5", "--lengths", "9", "--out", "{folder}/x"], "--lengths 9"),
@@ -183,10 +192,22 @@ def test_bad_use_is_one_message_and_code_2(
     assert sorted(runs.parent.rglob("*")) == before
 
 
-def test_every_verb_has_help_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:
-    for verb in ("demo", "data", "fit", "show", "evaluate", "export", "simulate"):
-        assert main([verb, "--help"]) == 0
-        assert f"posetta {verb}" in capsys.readouterr().out
+def test_the_examples_in_the_help_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "log.csv").write_text("order,step\n1,a\n1,b\n2,b\n2,a\n")
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs/one.csv").write_text("case,item\n" + "1,a\n1,b\n2,b\n2,a\n3,a\n3,b\n")
+    items = "".join(f"i{k},{k % 2}\n" for k in range(8))
+    (tmp_path / "offices.csv").write_text("item,group\n" + items)
+    for verb in (simulate, data, fit, show, report, evaluate, export):
+        examples = re.findall(r"`(posetta [^`]+)`", (verb.__doc__ or "").split("Example: ")[1])
+        assert any(example.startswith(f"posetta {verb.__name__} ") for example in examples)
+        for example in examples:
+            assert main(example.split()[1:]) == 0, capsys.readouterr().err
+        assert main([verb.__name__, "--help"]) == 0
+        assert "Example: posetta" in capsys.readouterr().out
 
 
 def test_version_names_dependencies(capsys: pytest.CaptureFixture[str]) -> None:

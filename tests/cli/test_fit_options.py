@@ -10,7 +10,7 @@ import pytest
 
 from posetta.cli import main
 from posetta.cli.config import parse_assignments, read_config, to_toml
-from posetta.cli.words import in_our_words
+from posetta.cli.words import in_our_words, warning_words
 from posetta.data import read_traces
 from posetta.data.inputs import find_inputs
 from posetta.errors import InputError, SettingError
@@ -170,12 +170,32 @@ def test_toml_goes_there_and_back(tmp_path: Path) -> None:
         ("with --force (overwrite=True).", [], "with --force."),
         ("lifetime=3, a time= b", ["time"], "lifetime=3, a time= b"),
         ("tau=0 must", ["noise"], "tau=0 must"),
+        ("rungs='x' must", ["draws"], "--set rungs=x must"),
+        ("beta=-1 must lie in [0, inf), or be None to infer.", ["beta"],
+         "--beta -1 must lie in [0, inf), or be left out to be inferred."),
+        ("noise=2 must lie in [0, 1), or be None to infer.", ["noise"],
+         "--noise 2 must lie in [0, 1), or be the word infer."),
+        ("Use noise=None, or a larger dim.", ["noise", "dim"],
+         "Use --noise infer, or a larger --dim."),
+        ("no draw was kept. Raise max_seconds, or lower warmup.", ["max-seconds", "warmup"],
+         "no draw was kept. Raise --max-seconds, or lower --warmup."),
+        ("Raise draws and rungs. The draws differ.", ["draws"],
+         "Raise --draws and --set rungs. The draws differ."),
+        ('the item "draws=3" and "Raise draws" too', ["draws"],
+         'the item "draws=3" and "Raise draws" too'),
     ],
-)
+)  # fmt: skip
 def test_messages_speak_the_words_of_the_command_line(
     message: str, options: list[str], told: str
 ) -> None:
-    assert in_our_words(message, options) == told
+    assert in_our_words(message, options, settings=["rungs"]) == told
+
+
+def test_warnings_name_the_options_of_their_method() -> None:
+    warning = "the chains have not mixed. Raise warmup and thin, or rungs."
+    told = "the chains have not mixed. Raise --warmup and --thin, or --set rungs."
+    assert warning_words(warning, "hard") == told
+    assert warning_words(warning, "a method of another version") == warning
 
 
 def test_a_repeat_is_reported_with_the_option_to_type(

@@ -60,6 +60,23 @@ def test_evaluate_against_a_truth_and_traces(
     assert "recall 1.000" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("verb", ["evaluate", "report"])
+def test_new_traces_are_read_as_the_options_say(
+    verb: str, result: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    twice = tmp_path / "twice.jsonl"
+    twice.write_text(json.dumps({"items": [*ITEMS, ITEMS[0]]}) + "\n")
+    out = ["--out", str(tmp_path / "page.html")] if verb == "report" else []
+    arguments = [verb, str(result), *out, "--test", str(twice)]
+    assert main(arguments) == 2
+    assert "pass --repeats first" in capsys.readouterr().err
+    assert main([*arguments, "--repeats", "first"]) == 0
+    truth = tmp_path / "truth.json"
+    write_order(Poset.from_pairs([(ITEMS[0], ITEMS[1])], items=ITEMS), truth)
+    assert main([verb, str(result), "--truth", str(truth), "--ties", "drop"]) == 2
+    assert "--ties says how to read --test" in capsys.readouterr().err
+
+
 def test_impossible_traces_are_counted_not_hidden(
     result: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

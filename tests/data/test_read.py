@@ -212,7 +212,7 @@ def test_every_format_is_found_by_content_by_name_and_by_setting(format):
     assert by_name.report.format == format
     assert f"ending {suffix}" in by_name.report.detected
     by_setting = read(CONTENT[format], "x.zzz", format=format)
-    assert "as the setting format= says" in by_setting.report.detected
+    assert "as asked for" in by_setting.report.detected
     assert by_setting.items == by_name.items == by_content.items == ("a",)
 
 

@@ -138,7 +138,7 @@ def test_witness_lists(shared_data: Path, file, n_items, n_traces, longest):
             "royal_acta/actors.csv",
             'no column has a usual name of the case. The columns are "id", "name"',
         ),
-        ("wfcommons/srasearch-chameleon-10a-001.order.json", "should hold a list of traces"),
+        ("wfcommons/srasearch-chameleon-10a-001.order.json", "is an order, not traces"),
     ],
 )
 def test_files_that_are_not_traces_are_refused_clearly(shared_data: Path, file, message):

@@ -16,7 +16,7 @@ from tests.infer import relaxed_gap
 from posetta import Exact, Model, RelaxedNUTS, SettingError, Traces, fit, simulate
 from posetta.evaluate import closure_mae
 from posetta.infer import compiled_callbacks as callbacks
-from posetta.infer.nuts import _status
+from posetta.infer.nuts import Chain, _agreement, _status
 from posetta.infer.start import prior_point
 from posetta.model.latent import product_order
 from posetta.model.relaxed import relaxed_trace_log_likelihood
@@ -252,6 +252,21 @@ def test_progress_is_reported() -> None:
     assert shares == sorted(shares)
     assert 0.0 < shares[-1] <= 1.0
     assert "starting points" in heard[0][1]
+
+
+def test_running_chains_tell_how_well_they_agree() -> None:
+    target = Target(Model(), some_traces(8, 14))
+    settings = RelaxedNUTS(draws=2000, warmup=50, chains=2, **QUICK)
+    starts = [prior_point(target, np.random.default_rng(c)) for c in range(2)]
+    chains = [Chain(target, settings, start, 0, c) for c, start in enumerate(starts)]
+    while min(len(chain.so_far()["logp"]) for chain in chains) < 20:
+        for chain in chains:
+            chain.finishes_within(0.01)
+    words = _agreement(chains)
+    assert words[0].startswith("R-hat ")
+    looked = [chain.so_far()["logp"] for chain in chains]
+    for chain, early in zip(chains, looked, strict=True):
+        np.testing.assert_array_equal(chain.collect()["logp"][: len(early)], early)
 
 
 def test_diagnostics_have_the_words_of_the_result_file() -> None:

@@ -13,11 +13,13 @@ from tests.strategies import acyclic_relations
 from posetta.plots.layers import _spread, count_crossings, lay_out, longest_paths
 
 
-@given(acyclic_relations(max_items=9), st.integers(0, 10_000))
-@settings(max_examples=60, deadline=None)
-def test_lines_lead_down_and_items_keep_their_distance(relation: np.ndarray, seed: int) -> None:
+@given(acyclic_relations(max_items=9), st.integers(0, 10_000), st.booleans())
+@settings(max_examples=80, deadline=None)
+def test_lines_lead_down_and_items_keep_their_distance(
+    relation: np.ndarray, seed: int, bundled: bool
+) -> None:
     sizes = np.random.default_rng(seed).uniform(5.0, 60.0, len(relation))
-    layout = lay_out(relation, sizes.tolist(), bend=4.0)
+    layout = lay_out(relation, sizes.tolist(), bend=4.0, bundled=bundled)
     assert set(layout.routes) == {(i, j) for i, j in np.argwhere(relation).tolist()}
     for (i, j), places in layout.routes.items():
         assert [layer for layer, _ in places] == list(range(layout.layer[i], layout.layer[j] + 1))
@@ -41,6 +43,15 @@ def test_layers_of_a_chain_and_of_a_late_need() -> None:
     late[:4, :4] = chain
     late[4, 3] = True  # needed by the last alone: it stands just above it
     assert lay_out(late, [10.0] * 5, bend=4.0).layer.tolist() == [0, 1, 2, 3, 2]
+
+
+def test_bundled_lines_of_one_item_share_their_bends() -> None:
+    relation = np.zeros((7, 7), dtype=bool)
+    for i, j in [(0, 1), (1, 2), (2, 3), (2, 4), (5, 3), (5, 4), (6, 5), (6, 3), (6, 4)]:
+        relation[i, j] = True
+    apart, bundled = (lay_out(relation, [10.0] * 7, bend=4.0, bundled=b) for b in (False, True))
+    assert apart.routes[6, 3][1:-1] != apart.routes[6, 4][1:-1]
+    assert bundled.routes[6, 3][1:-1] == bundled.routes[6, 4][1:-1] != []
 
 
 def crossings_by_pairs(rows: list[list[int]], below: list[list[int]]) -> int:

@@ -13,6 +13,8 @@ from tests.posterior.examples import CHAIN, FORK, FREE, TRAIN, hard_posterior, t
 
 from posetta.errors import InputError
 from posetta.evaluate import closure_mae
+from posetta.evaluate.calibration import Calibration, ReliabilityBin
+from posetta.evaluate.measured import Measured
 from posetta.order import Poset
 from posetta.plots import (
     Step,
@@ -182,16 +184,22 @@ def test_an_empty_table_is_said() -> None:
 
 
 def test_reliability_leaves_out_empty_bins(tmp_path) -> None:
-    figure = reliability({"hard": ([0.1, 0.5, 0.9], [0.2, 0.5, 0.8], [100, 0, 25])})
+    nothing = float("nan")
+    bins = (
+        ReliabilityBin(0.0, 0.3, 100, 0.1, Measured(0.2, 0.04)),
+        ReliabilityBin(0.3, 0.6, 0, nothing, Measured(nothing, None)),
+        ReliabilityBin(0.6, 1.0, 25, 0.9, Measured(0.8, None)),
+    )
+    figure = reliability({"hard": Calibration(Measured(0.1), Measured(0.1), bins, 125, 1)})
     top, bottom = figure.axes
     points, _, bars = top.containers[0]
     assert points.get_xdata().tolist() == [0.1, 0.9]
-    low, high = bars[0].get_segments()[1][:, 1]
-    assert (high - low) / 2 == pytest.approx(np.sqrt(0.8 * 0.2 / 25))
+    heights = [(high - low) / 2 for (_, low), (_, high) in bars[0].get_segments()]
+    assert heights == pytest.approx([0.04, 0.0])
     assert bottom.lines[0].get_ydata().tolist() == [100, 25]
     save_figure(figure, tmp_path / "reliability.png")
-    with pytest.raises(InputError, match="different lengths"):
-        reliability({"hard": ([0.1], [0.2, 0.3], [1])})
+    with pytest.raises(InputError, match="no result"):
+        reliability({})
 
 
 def test_steps_show_both_models() -> None:

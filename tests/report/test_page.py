@@ -215,6 +215,17 @@ def test_zoom_and_turn(show, posterior) -> None:
     assert count(page, ".hasse .edge") == len(posterior.decode(0.5).cover_pairs)
 
 
+@pytest.mark.parametrize(("width", "height", "whole"), [(1280, 900, True), (390, 100, False)])
+def test_a_diagram_larger_than_its_window_says_so(show, posterior, width, height, whole) -> None:
+    page = show(render(posterior), width=width, height=height)
+    all_seen = page.execute_script(
+        "const box = document.querySelector('.viewport'); return "
+        "box.scrollWidth <= box.clientWidth + 1 && box.scrollHeight <= box.clientHeight + 1"
+    )
+    assert all_seen is whole
+    assert ("press Fit" in text(page, "#tally")) is not whole
+
+
 def test_the_lists_of_pairs(show, posterior) -> None:
     page = show(render(posterior))
     p = posterior.precedence

@@ -30,7 +30,9 @@ _TYPER_INTERRUPTED = 130
 
 app = typer.Typer(
     name="posetta",
-    help="From many linear traces of one process to the partial order behind them.",
+    help="From many linear traces of one process to the partial order behind them.\n\n"
+    "Start with `posetta demo`, or with `posetta simulate --items 8 --rho 0.9 --seed 7 --out sim`: "
+    "the examples of the other verbs go on from there.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
@@ -80,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("posetta: interrupted; nothing was written.", file=sys.stderr)
         return BAD_INPUT
     except (InputError, SettingError, MissingExtra) as error:
-        message = in_our_words(str(error), _options(command, words))
+        message = in_our_words(str(error), *_names(command, words))
         print(f"posetta: {message}", file=sys.stderr)
         return BAD_INPUT
     except BrokenPipeError:
@@ -97,10 +99,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return int(error.exit_code)
 
 
-def _options(command: Any, words: Sequence[str]) -> list[str]:
-    """Return the names of the options of the verb that was called."""
+def _names(command: Any, words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the options of the verb that was called, and settings that ``--set`` gives it."""
     verb = next((word for word in words if word in command.commands), None)
     if verb is None:
-        return []
-    parameters = command.commands[verb].params
-    return [name[2:] for one in parameters for name in one.opts if name.startswith("--")]
+        return [], []
+    parameters = getattr(command.commands[verb], "params", ())
+    options = [name[2:] for one in parameters for name in one.opts if name.startswith("--")]
+    if "set" not in options:
+        return options, []
+    from dataclasses import fields
+
+    from posetta.infer.methods import METHODS
+
+    settings = {field.name for known in METHODS.values() for field in fields(known.settings)}
+    return options, sorted(settings - {name.replace("-", "_") for name in options})

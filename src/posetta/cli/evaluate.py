@@ -25,6 +25,14 @@ def evaluate(
         typer.Option(help="Decode at this probability instead of the one it was saved with."),
     ] = None,
     json: options.Json = False,
+    format: options.Format = None,
+    repeats: options.Repeats = "error",
+    ties: options.Ties = "error",
+    empty: options.Empty = "error",
+    choice_set: options.ChoiceSet = "listed",
+    case: options.Case = None,
+    item: options.Item = None,
+    time: options.Time = None,
 ) -> None:
     """Judge a saved result: recovery of a true order, and how well new traces are predicted.
 
@@ -33,9 +41,8 @@ def evaluate(
     import json as json_module
 
     from posetta.cli.printing import console
+    from posetta.cli.reading import read_test
     from posetta.cli.show import saved_threshold
-    from posetta.data import read_traces
-    from posetta.data.inputs import find_inputs
     from posetta.errors import SettingError
     from posetta.order import read_order
     from posetta.posterior.io import load
@@ -46,12 +53,23 @@ def evaluate(
         )
     posterior = load(result)
     threshold = saved_threshold(result) if threshold is None else threshold
+    unseen = read_test(
+        test,
+        posterior.items,
+        format=format,
+        repeats=repeats,
+        ties=ties,
+        empty=empty,
+        choice_set=choice_set,
+        case=case,
+        item=item,
+        time=time,
+    )
     scores: dict[str, Any] = {"method": posterior.method, "status": posterior.status}
     if truth is not None:
         scores["truth"] = against_truth(posterior, read_order(truth), threshold)
-    if test:
-        files = find_inputs(test)
-        scores["test"] = against_traces(posterior, read_traces(files, items=posterior.items))
+    if unseen is not None:
+        scores["test"] = against_traces(posterior, unseen)
     if json:
         print(json_module.dumps(scores, allow_nan=False))
         return
@@ -110,8 +128,9 @@ def score_lines(scores: dict[str, Any]) -> list[str]:
             )
     if "test" in scores:
         t = scores["test"]
+        verb = "was" if t["n_traces"] == 1 else "were"
         lines.append(
-            f"On {counted(t['n_traces'], 'trace')} that were not fitted (lower is better):"
+            f"On {counted(t['n_traces'], 'trace')} that {verb} not fitted (lower is better):"
         )
         for key, words in (
             ("trace_nll", "-log probability of a trace"),

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from posetta.cli import options
-from posetta.cli.data import read
 from posetta.cli.demo import COMPILES
+from posetta.cli.words import METHOD_OPTIONS
 
 if TYPE_CHECKING:
     from posetta.infer.methods import Settings
@@ -100,8 +100,8 @@ def fit(
 ) -> None:
     """Infer the partial order behind traces, with a probability for every precedence.
 
-    Example: `posetta fit runs.jsonl --out result --seed 7`, or with a fifth of the traces held
-    out: `posetta fit logs/*.csv --holdout 0.2 --method hard --out result`
+    Example: `posetta fit sim/train.jsonl --out result --seed 7`, or with a fifth of the traces held
+    out: `posetta fit logs/*.csv --holdout 0.2 --method hard --out result-of-logs`
     """
     import json as json_module
     import sys
@@ -119,13 +119,17 @@ def fit(
         show_report,
         show_status,
     )
+    from posetta.cli.reading import read, universe
     from posetta.cli.result import write_result
+    from posetta.cli.words import warning_words
+    from posetta.errors import SettingError
     from posetta.infer import METHODS, choose_method
     from posetta.infer import fit as run_fit
     from posetta.model.model import Model
     from posetta.posterior.decode import decode
     from posetta.posterior.folder import RESULT_FILES, check_free
     from posetta.posterior.io import summary
+    from posetta.rng import seed_sequence
 
     model = Model(
         dim="random" if dim == "random" else int(_number(dim, int, "--dim")),
@@ -136,22 +140,30 @@ def fit(
         noise=None if noise == "infer" else _number(noise, float, "--noise"),
     )
     others = parse_assignments(set_ or ())
-    named = {
-        "draws": draws,
-        "warmup": warmup,
-        "chains": chains,
-        "thin": thin,
-        "max_seconds": max_seconds,
-        "checkpoint": checkpoint,
-    }
+    values = (draws, warmup, chains, thin, max_seconds, checkpoint)
+    named = dict(zip(METHOD_OPTIONS, values, strict=True))
     given = others | {name: value for name, value in named.items() if value is not None}
     # A bad setting must not wait for the data to be read and fitted.
     decode(np.zeros((0, 0)), threshold)
+    seed_sequence(seed)
+    if holdout is not None and not 0.0 < holdout < 1.0:
+        raise SettingError(f"--holdout {holdout:g} must lie between 0 and 1.")
     if method != "auto":
         _settings(method, given)
     if out is not None:
         check_free(out, ours=RESULT_FILES, overwrite=force)
-    traces = read(inputs, format, repeats, ties, empty, choice_set, case, item, time, items)
+    traces = read(
+        inputs,
+        None if items is None else universe(items),
+        format=format,
+        repeats=repeats,
+        ties=ties,
+        empty=empty,
+        choice_set=choice_set,
+        case=case,
+        item=item,
+        time=time,
+    )
     screen = console()
     talk = not (json or quiet)
     if talk:
@@ -201,7 +213,7 @@ def fit(
             screen.print(plain(f"Saved to {out}: {', '.join(files)}"))
     else:
         for warning in posterior.warnings:
-            print(f"posetta: {warning}", file=sys.stderr)
+            print(f"posetta: {warning_words(warning, method)}", file=sys.stderr)
     if strict and posterior.status not in ("ok", "approximate"):
         raise typer.Exit(NOT_OK)
 
@@ -217,16 +229,21 @@ def _settings(method: str, given: Mapping[str, Any]) -> Settings:
     known = {field.name for field in fields(settings)}
     for name in given:
         if name not in known:
-            option = "--" + name.replace("_", "-")
-            listed = ", ".join(sorted(known)) or "none"
+            listed = ", ".join(map(_option, sorted(known))) or "none"
             raise SettingError(
-                f"method {method!r} has no setting {option}. Drop it; its settings are: {listed}."
+                f"method {method!r} has no {_option(name)}. Drop it; its settings are: {listed}."
             )
     try:
         changed: Settings = replace(settings, **given)
     except TypeError as error:  # --set with a value of another kind
         raise SettingError(f"the settings of method {method!r} do not fit: {error}.") from None
     return changed
+
+
+def _option(setting: str) -> str:
+    """Return how a setting of a method is given."""
+    own = setting in METHOD_OPTIONS
+    return "--" + setting.replace("_", "-") if own else f"--set {setting}"
 
 
 def _number(text: str, kind: type, option: str) -> int | float:

@@ -10,7 +10,7 @@ Inputs = Annotated[
     list[str],
     typer.Argument(
         help="Files, folders or patterns with traces; `-` reads standard input.",
-        metavar="INPUT...",
+        metavar="INPUT",
     ),
 ]
 Result = Annotated[

@@ -21,10 +21,16 @@ _MOST_COVERS = 40
 _PIPED_WIDTH = 120
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Leave it to the program, which has exit codes of its own; rich would end with 1."""
+        raise BrokenPipeError
+
+
 def console() -> Console:
     """Return a console that reads no markup in labels; piped output is not wrapped."""
     terminal = sys.stdout.isatty()
-    return Console(
+    return _Console(
         markup=False,
         highlight=False,
         emoji=False,
@@ -155,7 +161,9 @@ def show_order(out: Console, posterior: Posterior, threshold: float) -> None:
     for number, level in enumerate(order.levels, start=1):
         out.print(f"  {number}. " + _listing(level))
     for name, numbers in posterior.scalar_summary.items():
-        if numbers["q5"] == numbers["q95"] and numbers["sd"] == 0.0:
+        if posterior.is_point:
+            out.print(f"{name}: {numbers['mean']:.3g}")
+        elif numbers["q5"] == numbers["q95"] and numbers["sd"] == 0.0:
             out.print(f"{name}: {numbers['mean']:.3g} in every draw")
         else:
             out.print(f"{name}: mean {numbers['mean']:.3g}, sd {numbers['sd']:.2g}")
@@ -163,9 +171,11 @@ def show_order(out: Console, posterior: Posterior, threshold: float) -> None:
 
 def show_status(out: Console, posterior: Posterior) -> None:
     """Print the status, the warnings and the time, compilation apart."""
+    from posetta.cli.words import warning_words
+
     out.print(f"Status: {posterior.status}")
     for warning in posterior.warnings:
-        out.print(plain(f"Warning: {warning}"))
+        out.print(plain(f"Warning: {warning_words(warning, posterior.method)}"))
     seconds = posterior.seconds
     if "run" in seconds:
         compiling = seconds.get("compile", 0.0)

@@ -33,6 +33,14 @@ def report(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     json: options.Json = False,
+    format: options.Format = None,
+    repeats: options.Repeats = "error",
+    ties: options.Ties = "error",
+    empty: options.Empty = "error",
+    choice_set: options.ChoiceSet = "listed",
+    case: options.Case = None,
+    item: options.Item = None,
+    time: options.Time = None,
 ) -> None:
     """Write a result as one HTML page: diagram, pairs, convergence, settings. Opens from disk.
 
@@ -41,9 +49,9 @@ def report(
     import json as json_module
     from pathlib import Path
 
+    from posetta.cli.reading import read_test
     from posetta.cli.show import saved_threshold
     from posetta.data import read_traces
-    from posetta.data.inputs import find_inputs
     from posetta.errors import InputError
     from posetta.order import read_order
     from posetta.posterior.io import load
@@ -53,15 +61,28 @@ def report(
     page = Path(result) / "report.html" if out is None else Path(out)
     if out is not None and page.exists() and not force:
         raise InputError(f"{page} exists. Choose another file, or replace it with --force.")
+    unseen = read_test(
+        test,
+        posterior.items,
+        format=format,
+        repeats=repeats,
+        ties=ties,
+        empty=empty,
+        choice_set=choice_set,
+        case=case,
+        item=item,
+        time=time,
+    )
     held_out = Path(result) / "held-out.jsonl"
-    unseen = find_inputs(test) if test else [str(held_out)] if held_out.exists() else None
+    if unseen is None and held_out.exists():
+        unseen = read_traces(held_out, items=posterior.items)
     write_report(
         posterior,
         page,
         threshold=saved_threshold(result) if threshold is None else threshold,
         groups=None if groups is None else read_groups(groups),
         truth=None if truth is None else read_order(truth),
-        test=None if unseen is None else read_traces(unseen, items=posterior.items),
+        test=unseen,
     )
     if json:
         print(json_module.dumps({"report": str(page), "bytes": page.stat().st_size}))

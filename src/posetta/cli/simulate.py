@@ -34,15 +34,20 @@ def simulate(
 ) -> None:
     """Simulate an order and traces of it.
 
-    Example: `posetta simulate --items 20 --rho 0.9 --seed 7 --out sim`
+    Example: `posetta simulate --items 8 --rho 0.9 --seed 7 --out sim`
     """
     import json as json_module
 
     from posetta.data import write_traces
+    from posetta.errors import SettingError
     from posetta.model.simulate import simulate as run_simulate
     from posetta.order import read_order, write_order
     from posetta.posterior.folder import SIMULATION_FILES, staged_folder
 
+    if items is None and order is None:
+        raise SettingError("name --items N for a random order, or --order FILE for a given one.")
+    if order is not None and not (items is None and dim is None and rho is None):
+        raise SettingError("--order leaves no use for --items, --dim and --rho: drop them.")
     sim = run_simulate(
         items,
         order=None if order is None else read_order(order),

@@ -20,7 +20,10 @@ Folder = Annotated[str, typer.Argument(help="Folder of a study.", metavar="DIR")
 
 @suite.command()
 def run(
-    spec: Annotated[str, typer.Argument(help="Study, a TOML file such as experiments/noise.toml.")],
+    spec: Annotated[
+        str,
+        typer.Argument(help="Study, a TOML file such as experiments/noise.toml.", metavar="SPEC"),
+    ],
     out: Annotated[
         str | None,
         typer.Option(help="Folder for results; a study that is there already goes on."),
@@ -121,12 +124,12 @@ def table(
     import json as json_module
 
     from posetta.suite import Store, markdown_tables, tidy_rows, write_table
-    from posetta.suite.work import plain
+    from posetta.suite.work import recorded
 
     store = Store(folder)
     write_table(store, to)
     if json:
-        print(json_module.dumps(plain(tidy_rows(store)), allow_nan=False))
+        print(json_module.dumps(recorded(tidy_rows(store)), allow_nan=False))
     else:
         print(markdown_tables(store), end="")
 

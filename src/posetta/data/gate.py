@@ -141,7 +141,7 @@ class Gate:
         if self._fixed:
             raise fault(
                 f'holds the item "{label}", which is not among the {len(self._index)} items '
-                "of the fixed universe. Add it to items, or correct the trace."
+                "of the fixed universe. Correct the trace, or fix a universe that holds it."
             )
         return self._index.setdefault(str(label), len(self._index))
 

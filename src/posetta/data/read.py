@@ -143,7 +143,7 @@ def _paths(path: PathOrStream | Sequence[PathOrStream]) -> list[PathOrStream]:
     names = [source_name(one) for one in paths]
     twice = [name for name, uses in Counter(names).items() if uses > 1]
     if twice:
-        raise SettingError(f"path names {named(twice)} twice. Name each file once.")
+        raise SettingError(f"{named(twice)} is named twice. Name each file once.")
     return paths
 
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from posetta.errors import InputError, SettingError
 from posetta.evaluate.jackknife import item_jackknife, jackknife_error, pairs_among
 from posetta.evaluate.measured import Measured
-from posetta.evaluate.structure import align
 from posetta.order import Poset
 from posetta.posterior import Posterior
 
@@ -67,7 +66,7 @@ def calibration(
     if any(one.is_point for one in posteriors):
         raise InputError("calibration needs probabilities; a baseline's single order has none.")
     tables = [
-        _Table.of(one.precedence, align(order, one.items).closure, int(bins))
+        _Table.of(one.precedence, order.reindex(one.items).closure, int(bins))
         for one, order in zip(posteriors, truths, strict=True)
     ]
     whole = _Table.sum(tables)
@@ -77,7 +76,7 @@ def calibration(
         others = [tables[:k] + tables[k + 1 :] for k in range(len(tables))]
         errors = jackknife_error(np.array([_Table.sum(rest).statistics() for rest in others]))
     else:
-        P, held = posteriors[0].precedence, align(truths[0], posteriors[0].items).closure
+        P, held = posteriors[0].precedence, truths[0].reindex(posteriors[0].items).closure
 
         def statistic(mask: NDArray[np.bool_]) -> NDArray[np.float64]:
             return _Table.of(P, held, int(bins), mask).statistics()

@@ -13,6 +13,7 @@ from posetta.evaluate.jackknife import item_jackknife, pairs_among
 from posetta.evaluate.measured import Measured
 from posetta.order import Poset
 from posetta.posterior import Posterior
+from posetta.posterior.matrix import matrix_over
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ def closure_mae(first: Posterior | Poset, second: Posterior | Poset) -> float:
 
     A single order counts as a matrix of 0 and 1. The two are aligned by label.
     """
-    P, Q = _aligned(first, second)
+    P, Q = matrix_over(first, first.items), matrix_over(second, first.items)
     if len(P) < 2:
         return 0.0
     return float(np.abs(P - Q)[pairs_among(np.ones(len(P), dtype=np.bool_))].mean())
@@ -44,7 +45,7 @@ def closure_mae(first: Posterior | Poset, second: Posterior | Poset) -> float:
 
 def closure_agreement(first: Posterior | Poset, second: Posterior | Poset) -> ClosureAgreement:
     """Return MAE, Pearson and Spearman correlation of two results, aligned by label."""
-    P, Q = _aligned(first, second)
+    P, Q = matrix_over(first, first.items), matrix_over(second, first.items)
     if len(P) < 2:
         raise InputError("agreement needs at least two items.")
 
@@ -68,19 +69,3 @@ def _correlation(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
     x, y = x - x.mean(), y - y.mean()
     scale = np.sqrt((x @ x) * (y @ y))
     return float(x @ y / scale) if scale > 0.0 else float("nan")
-
-
-def _aligned(
-    first: Posterior | Poset, second: Posterior | Poset
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    if set(first.items) != set(second.items):
-        raise InputError("the two results are over different items; their pairs do not match up.")
-    position = {label: k for k, label in enumerate(second.items)}
-    order = np.array([position[label] for label in first.items], dtype=np.intp)
-    return _matrix(first), _matrix(second)[np.ix_(order, order)]
-
-
-def _matrix(result: Posterior | Poset) -> NDArray[np.float64]:
-    if isinstance(result, Poset):
-        return result.closure.astype(float)
-    return result.precedence

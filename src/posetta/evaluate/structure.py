@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from posetta.data import Traces
-from posetta.errors import InputError
 from posetta.order import Poset
 
 
@@ -34,7 +33,7 @@ def closure_scores(
     if items is not None:
         kept = observed_items(items) if isinstance(items, Traces) else list(items)
         order, truth = order.suborder(kept), truth.suborder(kept)
-    aligned = align(order, truth.items)
+    aligned = order.reindex(truth.items)
     recovered = int((aligned.closure & truth.closure).sum())
     spurious = int((aligned.closure & ~truth.closure).sum())
     missed = int((truth.closure & ~aligned.closure).sum())
@@ -47,16 +46,3 @@ def closure_scores(
 def observed_items(traces: Traces) -> list[str]:
     """Return the labels that at least one trace lists, in the order of the universe."""
     return [label for label, n in zip(traces.items, traces.listings, strict=True) if n > 0]
-
-
-def align(order: Poset, items: tuple[str, ...]) -> Poset:
-    """Return ``order`` with its items in the given order; both must name the same items."""
-    if set(order.items) != set(items):
-        differing = sorted(set(order.items) ^ set(items))
-        raise InputError(
-            "the two orders are over different items: "
-            + ", ".join(f'"{label}"' for label in differing[:5])
-            + (" and others" if len(differing) > 5 else "")
-            + " are in one only. Compare over a common suborder."
-        )
-    return order.reindex(items)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,13 @@ from posetta.data import Traces
 from posetta.errors import SettingError
 from posetta.infer import compiled_callbacks as callbacks
 from posetta.infer.methods import RelaxedNUTS
-from posetta.infer.progress import Report
+from posetta.infer.progress import Report, silent
 from posetta.infer.relaxed_draws import draws_of, posterior_of
 from posetta.infer.start import starting_point, starting_points
 from posetta.model.model import Model
 from posetta.model.target import Target
 from posetta.posterior import Posterior
-from posetta.posterior.diagnostics import chain_diagnostics, mixing_status
+from posetta.posterior.diagnostics import chain_diagnostics, mixing_status, split_r_hat
 from posetta.posterior.posterior import Status
 from posetta.rng import child
 
@@ -36,6 +36,9 @@ DIVERGENCE_LIMIT = 0.01
 SATURATION_LIMIT = 0.1
 """Share of trajectories that may stop at the largest depth without a warning."""
 _LOOK_SECONDS = 0.05
+_COMPARE_SECONDS = 2.0
+"""Between two looks at the draws of running chains, which cost some 10 milliseconds a chain."""
+_DRAWS_TO_COMPARE = 20
 
 
 class Chain:
@@ -99,17 +102,30 @@ class Chain:
                 self._found = self._sampler.wait(timeout=seconds)
         return self._found is not None
 
+    def so_far(self) -> dict[str, NDArray[Any]]:
+        """Return log densities and divergences of the draws so far, the warm-up left out."""
+        with _no_draws_are_no_wonder():
+            found = self._sampler.inspect() if self._found is None else self._found
+        statistics = found["sample_stats"]
+        return {name: statistics[name].to_numpy()[0] for name in ("logp", "diverging")}
+
     def collect(self) -> dict[str, NDArray[Any]]:
         """End the chain where it is; return points and statistics, the warm-up left out."""
-        with warnings.catch_warnings():
-            # ArviZ finds it odd that a chain has no draws yet; `_stacked` says it better.
-            warnings.simplefilter("ignore", UserWarning)
+        with _no_draws_are_no_wonder():
             found = self._sampler.abort() if self._found is None else self._found
         statistics = found["sample_stats"]
         drawn = {"point": found["posterior"]["point"].to_numpy()[0]}
         for name in ("logp", "diverging", "maxdepth_reached", "n_steps"):
             drawn[name] = statistics[name].to_numpy()[0]
         return drawn
+
+
+@contextmanager
+def _no_draws_are_no_wonder() -> Iterator[None]:
+    """Silence ArviZ, which finds it odd that a chain has no draws; `_stacked` says it better."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        yield
 
 
 def run(
@@ -129,10 +145,16 @@ def run(
     deadline = np.inf if settings.max_seconds is None else started + settings.max_seconds
     chains = [Chain(target, settings, start, seed, c) for c, start in enumerate(starts)]
     interrupted = False
+    agreement: list[str] = []
+    compared = started
     try:
         while not _all_finish(chains) and time.perf_counter() < deadline:
             done = [chain.n_done for chain in chains]
-            report(sum(done) / sum(chain.total for chain in chains), _words(min(done), settings))
+            now = time.perf_counter()
+            if report is not silent and now - compared > _COMPARE_SECONDS:
+                agreement, compared = _agreement(chains), now
+            words = [_words(chains, settings, now - started), *agreement]
+            report(sum(done) / sum(chain.total for chain in chains), ", ".join(words))
     except KeyboardInterrupt:
         interrupted = True
     stopped = interrupted or not _all_finish(chains)
@@ -217,9 +239,24 @@ def _all_finish(chains: list[Chain]) -> bool:
     return all(finished)
 
 
-def _words(done: int, settings: RelaxedNUTS) -> str:
-    kept = (done - settings.warmup) // settings.thin
-    return f"{kept} draws a chain" if kept > 0 else "warming up"
+def _words(chains: list[Chain], settings: RelaxedNUTS, seconds: float) -> str:
+    """Say how far the chains have come, and how fast."""
+    kept = (min(chain.n_done for chain in chains) - settings.warmup) // settings.thin
+    rate = sum(chain.n_gradients for chain in chains) / max(seconds, 1e-3)
+    return f"{f'{kept} draws a chain' if kept > 0 else 'warming up'}, {rate:,.0f} gradients/s"
+
+
+def _agreement(chains: list[Chain]) -> list[str]:
+    """Say how well the chains agree so far, and how many of their draws diverged."""
+    drawn = [chain.so_far() for chain in chains]
+    words = []
+    kept = min(len(one["logp"]) for one in drawn)
+    if kept >= _DRAWS_TO_COMPARE:
+        log_density = np.stack([one["logp"][:kept] for one in drawn])
+        words.append(f"R-hat {split_r_hat(log_density):.3f}")
+    if diverged := sum(int(one["diverging"].sum()) for one in drawn):
+        words.append(f"{diverged} diverged")
+    return words
 
 
 def _stacked(chains: list[dict[str, NDArray[Any]]], thin: int) -> dict[str, NDArray[Any]]:

@@ -23,7 +23,11 @@ def progress_bar(title: str, *, shown: bool) -> Iterator[Report]:
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    screen = Console(stderr=True)
+    if not screen.is_terminal:  # a file would get an empty line, and no bar
+        yield silent
+        return
+    with Progress(*columns, console=screen, transient=True) as bar:
         task = bar.add_task(title, total=1.0)
         yield lambda share, words: bar.update(
             task, completed=share, description=f"{title}: {words}"

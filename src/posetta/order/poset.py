@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from posetta.errors import InputError
 from posetta.order import extensions
+from posetta.order.align import check_same_items
 from posetta.order.gate import (
     Pair,
     check_strict_order,
@@ -205,11 +206,8 @@ class Poset:
 
     def reindex(self, items: Sequence[str]) -> Poset:
         """Return the same order with its items listed in another order."""
-        reindexed = self.suborder(items)
-        if reindexed.n_items != self.n_items:
-            missing = next(label for label in self.items if label not in reindexed._index)
-            raise InputError(f'items leaves out "{missing}". Use suborder to drop items.')
-        return reindexed
+        check_same_items(self.items, items)
+        return self.suborder(items)
 
     def frontier(self, remaining: Iterable[str]) -> list[str]:
         """Return the items of ``remaining`` with no other remaining item before them.

@@ -6,7 +6,7 @@ here fits anything, and matplotlib is loaded with the first figure.
 
 from __future__ import annotations
 
-from posetta.plots.calibration import ReliabilityBins, reliability
+from posetta.plots.calibration import reliability
 from posetta.plots.draws import chain_traces, convergence, elbo_traces, scalar_densities
 from posetta.plots.files import save_figure
 from posetta.plots.hasse import hasse, hasse_panels, write_hasse_svg
@@ -15,7 +15,6 @@ from posetta.plots.steps import Step, step_bars
 from posetta.plots.studies import ablation, regimes, scaling
 
 __all__ = [
-    "ReliabilityBins",
     "Step",
     "ablation",
     "agreement",

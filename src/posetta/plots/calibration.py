@@ -2,51 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
-
-import numpy as np
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from posetta.errors import InputError
+from posetta.evaluate.calibration import Calibration
 from posetta.plots import style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class ReliabilityBins(NamedTuple):
-    """Pairs in bins of their probability; one entry for each bin."""
-
-    predicted: Sequence[float]
-    """Mean probability of the pairs in the bin."""
-    observed: Sequence[float]
-    """Share of them that the truth has."""
-    pairs: Sequence[int]
-    """How many pairs the bin holds."""
-
-
-def reliability(bins: Mapping[str, ReliabilityBins | tuple[Sequence[float], ...]]) -> Figure:
+def reliability(results: Mapping[str, Calibration]) -> Figure:
     """Draw observed against predicted shares by method, and how many pairs each bin holds.
 
-    Bars are binomial standard errors, sqrt(q (1 - q) / pairs). Empty bins are left out. The dashed
-    diagonal is perfect calibration: above it a method is too cautious, below it too sure.
+    ``results`` come from `posetta.evaluate.calibration`, and so do the bars: its standard errors.
+    Empty bins are left out. The dashed diagonal is perfect calibration: above it a method is too
+    cautious, below it too sure.
     """
-    if not bins:
-        raise InputError("there is nothing to draw: no bins were given.")
+    if not results:
+        raise InputError("there is nothing to draw: no result was given.")
     figure = style.empty_figure(3.4, 4.0)
     top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=(3.0, 1.0))
-    looks = style.method_looks(bins)
+    looks = style.method_looks(results)
     for ax in (top, bottom):
         style.dress(ax)
     top.plot([0, 1], [0, 1], "--", color=style.FAINT, linewidth=0.8)
     handles = []
-    for name, given in bins.items():
-        predicted, observed, count = (np.asarray(part, dtype=float) for part in given)
-        if not len(predicted) == len(observed) == len(count):
-            raise InputError(f"{name}: predicted, observed and pairs have different lengths.")
-        kept = count > 0
-        predicted, observed, count = predicted[kept], observed[kept], count[kept]
-        error = np.sqrt(observed * (1.0 - observed) / count)
+    for name, found in results.items():
+        bins = [one for one in found.bins if one.n_pairs]
+        predicted, observed = [one.predicted for one in bins], [one.observed for one in bins]
+        error = [one.observed.standard_error or 0.0 for one in bins]
         look = looks[name]
         handles.append(
             top.errorbar(
@@ -56,8 +42,9 @@ def reliability(bins: Mapping[str, ReliabilityBins | tuple[Sequence[float], ...]
             )
         )  # fmt: skip
         bottom.plot(
-            predicted, count, marker=look.marker, color=look.colour, markersize=3.5, linewidth=1.0
-        )
+            predicted, [one.n_pairs for one in bins],
+            marker=look.marker, color=look.colour, markersize=3.5, linewidth=1.0,
+        )  # fmt: skip
     style.log_scale(bottom)
     top.set_xlim(-0.03, 1.03)
     top.set_ylim(-0.03, 1.03)

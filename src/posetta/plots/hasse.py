@@ -17,6 +17,7 @@ from posetta.plots.diagram import Line, Panel, compose, shade
 from posetta.plots.layers import longest_paths
 from posetta.plots.scene import Points, set_scene
 from posetta.posterior import Posterior
+from posetta.posterior.matrix import matrix_over
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,6 +27,8 @@ Relation = NDArray[np.bool_]
 _MOST_VALUES = 30
 """With more covers than this the probabilities are shown by colour alone."""
 _THIN, _THICK = 0.7, 2.2
+_DENSE = 3
+"""With more lines than this for each item, each on a way of its own, none could be followed."""
 
 
 def hasse(
@@ -41,10 +44,12 @@ def hasse(
     Colour and width of a line show Pr(i before j | data). ``values`` writes the probabilities
     beside the lines; by default it does so for up to 30 of them, where there is room. ``direction``
     is "down", "right" or "auto", which takes what fits a page better. Items in no precedence stand
-    apart. The figure is as large as its labels need.
+    apart. The figure is as large as its labels need. With very many lines, long ones of the same
+    item share their way, the surest on top.
     """
     order = _order(result, threshold)
-    scene = set_scene(order.items, order.covers, direction=direction)
+    dense = order.covers.sum() > _DENSE * order.n_items
+    scene = set_scene(order.items, order.covers, direction=direction, bundled=bool(dense))
     probability = _probability(result, order.items)
     values = len(scene.routes) <= _MOST_VALUES if values is None else values
     lines = _cover_lines(order.covers, probability, values=values)
@@ -77,7 +82,7 @@ def hasse_panels(
         raise InputError("there is no result to draw.")
     orders = {name: _order(result, threshold) for name, result in results.items()}
     items = (truth or next(iter(orders.values()))).items
-    orders = {name: _aligned(order, items) for name, order in orders.items()}
+    orders = {name: order.reindex(items) for name, order in orders.items()}
     headings = {name: style.method_name(name) for name in orders}
     if truth is None:
         probability = {name: _probability(result, items) for name, result in results.items()}
@@ -121,14 +126,7 @@ def _probability(result: Posterior | Poset, items: tuple[str, ...]) -> Points | 
     """Return the probabilities behind an order, in the order of ``items``; one order has none."""
     if isinstance(result, Poset) or result.is_point:
         return None
-    place = [result.items.index(item) for item in items]
-    return result.precedence[np.ix_(place, place)]
-
-
-def _aligned(order: Poset, items: tuple[str, ...]) -> Poset:
-    if set(order.items) != set(items):
-        raise InputError("the orders are over different items; they cannot share positions.")
-    return order.reindex(items)
+    return matrix_over(result, items)
 
 
 def _common_ground(base: Relation, drawn: Sequence[Sequence[Line]]) -> Relation:

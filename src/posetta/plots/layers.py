@@ -8,6 +8,7 @@ neighbours; then coordinates that keep this order, with long covers as straight 
 from __future__ import annotations
 
 from bisect import bisect_right, insort
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -39,16 +40,18 @@ class Layout:
         return int(self.layer.max(initial=-1)) + 1
 
 
-def lay_out(covers: NDArray[np.bool_], sizes: Sequence[float], *, bend: float) -> Layout:
+def lay_out(
+    covers: NDArray[np.bool_], sizes: Sequence[float], *, bend: float, bundled: bool = False
+) -> Layout:
     """Lay out the items of an acyclic relation, ``covers[i, j]``: i before j.
 
     ``sizes`` is what every item takes along its layer, with the gap to its neighbours; a bend takes
-    ``bend``.
+    ``bend``. ``bundled`` lets long covers that leave the same item, or enter it, share their bends.
     """
     n = len(covers)
     layer = _layers(covers)
     edges = [(i, j) for i, j in np.argwhere(covers).tolist()]
-    node_layer, chains = _with_bends(layer, edges)
+    node_layer, chains = (_with_shared_bends if bundled else _with_bends)(layer, edges)
     above, below = _neighbours(len(node_layer), chains)
     rows = _fewest_crossings(node_layer, above, below)
     extent = np.full(len(node_layer), bend)
@@ -113,13 +116,37 @@ def _with_bends(layer: NDArray[np.intp], edges: list[Edge]) -> tuple[list[int], 
     return node_layer, chains
 
 
+def _with_shared_bends(
+    layer: NDArray[np.intp], edges: list[Edge]
+) -> tuple[list[int], list[list[int]]]:
+    """Add bends as `_with_bends` does, but one a layer for all long covers of the same item.
+
+    A cover goes with the others of its first or of its last item, whichever has more of them.
+    """
+    long = [(i, j) for i, j in edges if layer[j] > layer[i] + 1]
+    leaving, entering = Counter(i for i, _ in long), Counter(j for _, j in long)
+    node_layer = layer.tolist()
+    bends: dict[tuple[str, int, int], int] = {}
+    chains = []
+    for i, j in edges:
+        owner = ("from", i) if leaving[i] >= entering[j] else ("to", j)
+        chain = [i]
+        for between in range(layer[i] + 1, layer[j]):
+            if (*owner, between) not in bends:
+                bends[*owner, between] = len(node_layer)
+                node_layer.append(between)
+            chain.append(bends[*owner, between])
+        chains.append([*chain, j])
+    return node_layer, chains
+
+
 def _neighbours(n_nodes: int, chains: list[list[int]]) -> tuple[list[list[int]], list[list[int]]]:
     above: list[list[int]] = [[] for _ in range(n_nodes)]
     below: list[list[int]] = [[] for _ in range(n_nodes)]
-    for chain in chains:
-        for upper, lower in pairwise(chain):
-            above[lower].append(upper)
-            below[upper].append(lower)
+    pairs = dict.fromkeys(pair for chain in chains for pair in pairwise(chain))
+    for upper, lower in pairs:
+        above[lower].append(upper)
+        below[upper].append(lower)
     return above, below
 
 

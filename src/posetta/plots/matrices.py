@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from posetta.errors import InputError
 from posetta.evaluate import closure_mae
 from posetta.order import Poset
 from posetta.plots import style
 from posetta.posterior import Posterior
+from posetta.posterior.matrix import matrix_over
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -119,7 +119,7 @@ def agreement(
             linewidths=0.9, zorder=3, gid="crossing",
         )  # fmt: skip
         ax.text(
-            0.04, 0.97, f"MAE {mae:.3f}\n{int(crossing.sum())} of {len(x):,} cross",
+            0.1, 0.92, f"MAE {mae:.3f}\n{int(crossing.sum())} of {len(x):,} cross",
             transform=ax.transAxes, fontsize=style.TEXT_SIZE, color=style.INK, va="top", zorder=4,
             bbox={"boxstyle": "round,pad=0.25", "facecolor": "white", "edgecolor": style.GRID},
         )  # fmt: skip
@@ -131,13 +131,3 @@ def agreement(
         ax.set_yticks(ticks, ["0", "", "0.5", "", "1"])
         style.axis_labels(ax, style.method_name(name), style.method_name(other_name))
     return style.plain_text(figure)
-
-
-def matrix_over(result: Posterior | Poset, items: tuple[str, ...]) -> NDArray[np.float64]:
-    """Return the precedence of a result with its items in the given order."""
-    if set(result.items) != set(items):
-        raise InputError("the results are over different items; their pairs do not match up.")
-    matrix = result.closure.astype(float) if isinstance(result, Poset) else result.precedence
-    place = {label: k for k, label in enumerate(result.items)}
-    chosen = [place[item] for item in items]
-    return matrix[np.ix_(chosen, chosen)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,17 +52,19 @@ def set_scene(
     *,
     direction: str = "auto",
     labelled: bool = True,
+    bundled: bool = False,
 ) -> Scene:
     """Lay out the pairs of an acyclic relation (the covers of an order, or of several together).
 
     ``direction`` is "down" (earlier above), "right", or "auto": what fits a page better.
+    ``bundled`` lets long lines of the same item share their way.
     """
     choice(direction, ("auto", "down", "right"), "direction")
     if not labelled:
         return _to_fit(_scene(items, relation, "down" if direction == "auto" else direction, False))
     if direction != "auto":
-        return _scene(items, relation, direction, labelled)
-    scenes = [_scene(items, relation, one, labelled) for one in ("down", "right")]
+        return _scene(items, relation, direction, labelled, bundled)
+    scenes = [_scene(items, relation, one, labelled, bundled) for one in ("down", "right")]
     return min(scenes, key=lambda s: max(s.width / _PAGE[0], s.height / _PAGE[1]))
 
 
@@ -81,7 +84,11 @@ def _to_fit(scene: Scene) -> Scene:
 
 
 def _scene(
-    items: tuple[str, ...], relation: NDArray[np.bool_], direction: str, labelled: bool
+    items: tuple[str, ...],
+    relation: NDArray[np.bool_],
+    direction: str,
+    labelled: bool,
+    bundled: bool = False,
 ) -> Scene:
     related = relation.any(axis=0) | relation.any(axis=1)
     bound, free = np.flatnonzero(related), np.flatnonzero(~related)
@@ -89,7 +96,8 @@ def _scene(
     down = direction == "down"
     gap = _GAP if down or not labelled else 0.4 * _GAP
     breadth = size[bound, 0 if down else 1] + gap
-    layout = lay_out(relation[np.ix_(bound, bound)], breadth.tolist(), bend=_BEND)
+    covers = relation[np.ix_(bound, bound)]
+    layout = lay_out(covers, breadth.tolist(), bend=_BEND, bundled=bundled)
     centre = np.zeros((len(items), 2))
     along, thick = _depths(layout, size[bound, 1 if down else 0])
     centre[bound] = _place(layout.across, along[layout.layer] + thick[layout.layer] / 2.0, down)
@@ -139,9 +147,8 @@ def _depths(layout: Layout, extent: Points) -> tuple[Points, Points]:
     n = layout.n_layers
     thick, busy = np.zeros(n), np.zeros(n)
     np.maximum.at(thick, layout.layer, extent)
-    for places in layout.routes.values():
-        for layer, _ in places[:-1]:
-            busy[layer] += 1
+    for (layer, _), _ in {step for places in layout.routes.values() for step in pairwise(places)}:
+        busy[layer] += 1
     room = np.clip(16.0 + 0.7 * busy, 22.0, 100.0)
     return np.concatenate([[0.0], np.cumsum(thick + room)[:-1]])[:n], thick
 

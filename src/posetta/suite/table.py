@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from posetta.atomic import atomic_text
 from posetta.errors import SettingError
+from posetta.order.align import in_order_of
 from posetta.suite.store import TABLE_FILE, Store
 
 Row = dict[str, Any]
@@ -88,9 +89,8 @@ def _agreement(
     """Return mean absolute difference and correlation of two sets of pair probabilities."""
     if set(own[0]) != set(other[0]) or len(own[0]) < 2:
         return {}
-    place = [other[0].index(item) for item in own[0]]
-    off_diagonal = ~np.eye(len(place), dtype=bool)
-    p, q = own[1][off_diagonal], other[1][np.ix_(place, place)][off_diagonal]
+    off_diagonal = ~np.eye(len(own[0]), dtype=bool)
+    p, q = own[1][off_diagonal], in_order_of(own[0], *other)[off_diagonal]
     row: Row = {"mae_reference": float(np.abs(p - q).mean())}
     if np.ptp(p) > 0.0 and np.ptp(q) > 0.0:
         row["pearson_reference"] = float(np.corrcoef(p, q)[0, 1])

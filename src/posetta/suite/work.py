@@ -88,7 +88,7 @@ def run_job(
             "traceback": traceback.format_exc(),
         }
     record["wall_seconds"] = round(time.perf_counter() - began, 3)
-    return Outcome(plain(record), files)
+    return Outcome(recorded(record), files)
 
 
 def _fit_and_measure(
@@ -174,12 +174,12 @@ def _result_files(posterior: Posterior, spec: Mapping[str, Any]) -> dict[str, by
     return files
 
 
-def plain(value: Any) -> Any:
-    """Return a value as JSON has it; an infinite number becomes the text "inf"."""
+def recorded(value: Any) -> Any:
+    """Return a value as records hold it: JSON, with the text "inf" for an infinite number."""
     if isinstance(value, Mapping):
-        return {str(key): plain(part) for key, part in value.items()}
+        return {str(key): recorded(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(part) for part in value]
+        return [recorded(part) for part in value]
     if isinstance(value, bool | int | str) or value is None:
         return value
     number = float(value)

@@ -14,7 +14,7 @@ def detect(source: Source, format: str | None) -> tuple[Format, str]:
     """Return the format of an input, and how that was decided, in words."""
     if format is not None:
         choice(format, (f.name for f in FORMATS), "format")
-        return next(f for f in FORMATS if f.name == format), "as the setting format= says"
+        return next(f for f in FORMATS if f.name == format), "as asked for"
     suffixes = [s.lower() for s in PurePath(source.name).suffixes if s.lower() != ".gz"]
     if suffixes:
         for candidate in FORMATS:

@@ -38,6 +38,8 @@ def _read_document(source: Source, _columns: Columns) -> Parsed:
     document = _loads(source, text)
     rows = document.get("traces") if isinstance(document, dict) else document
     if not isinstance(rows, list):
+        if isinstance(document, dict) and (what := _file_of_ours(document)):
+            raise source.fault(f"is {what}, not traces. Name the files that hold the traces.")
         raise source.fault(
             f'should hold a list of traces, or an object with the key "traces" that holds such a '
             f"list, but it holds {_kind(document)}. "
@@ -48,6 +50,13 @@ def _read_document(source: Source, _columns: Columns) -> Parsed:
         source.notes[f"key(s) of the document not used ({named(unused)})"] += len(unused)
     traces = (_trace(source, row, 0, f"entry {k}") for k, row in enumerate(rows, start=1))
     return Parsed(traces)
+
+
+def _file_of_ours(document: dict[str, Any]) -> str:
+    """Say which other file of Posetta this is: folders of results and simulations hold them."""
+    if "precedence" in document:
+        return "the summary of a result"
+    return "an order" if "items" in document and {"covers", "closure"} & document.keys() else ""
 
 
 def _loads(source: Source, text: str, line: int = 0) -> Any:

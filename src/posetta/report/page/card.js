@@ -89,9 +89,8 @@ function example(state, trace) {
       gap = true;
       return;
     }
-    if (gap) parts.push(html("span", { class: "muted" }, "… "));
-    else if (parts.length) parts.push(html("span", { class: "muted" }, " · "));
-    if (gap && parts.length > 1) parts.splice(-1, 1, html("span", { class: "muted" }, " … "));
+    const between = parts.length ? (gap ? " … " : " · ") : (gap ? "… " : "");
+    if (between) parts.push(html("span", { class: "muted" }, between));
     gap = false;
     const chosen = trace.at.includes(k);
     parts.push(html(chosen ? "strong" : "span", {}, labelled(state.name(item), 30)));

@@ -47,7 +47,7 @@ export function lines(panel) {
     return svg("path", { class: `chain c${k % 8}`, d });
   });
   const ticks = [low, (low + high) / 2, high].map((value) => svg("g", {},
-    svg("line", { class: "grid", x1: left, x2: width - 8, y1: y(value), y2: y(value) }),
+    svg("line", { class: "guide", x1: left, x2: width - 8, y1: y(value), y2: y(value) }),
     svg("text", { class: "tick", x: left - 8, y: y(value) + 4, "text-anchor": "end" },
       figure(value))));
   return html("figure", { class: "chart-box" }, html("figcaption", {}, panel.name),
@@ -75,7 +75,7 @@ export function reliability(bins) {
   const y = (p) => top + (1 - p) * room;
   const most = Math.max(...bins.map((bin) => bin.n));
   const ticks = [0, 0.5, 1].flatMap((p) => [
-    svg("line", { class: "grid", x1: x(0), x2: x(1), y1: y(p), y2: y(p) }),
+    svg("line", { class: "guide", x1: x(0), x2: x(1), y1: y(p), y2: y(p) }),
     svg("text", { class: "tick", x: left - 6, y: y(p) + 4, "text-anchor": "end" }, String(p)),
     svg("text", { class: "tick", x: x(p), y: y(0) + 15, "text-anchor": "middle" }, String(p)),
   ]);

@@ -1,6 +1,6 @@
 /** The Hasse diagram: items on layers, a line for every direct precedence at the threshold. */
 
-import { counted, html, labelled, refill, shortened, step, svg } from "./dom.js";
+import { counted, html, labelled, refill, shortened, shortenedTo, step, svg } from "./dom.js";
 import { pairText } from "./card.js";
 import { controls } from "./controls.js";
 import { curve, layout } from "./layout.js";
@@ -36,21 +36,15 @@ export function diagram(state, tip) {
     drawn = drawnOrder(state, drawing, direction ?? "auto", box.clientWidth || 800, tip);
     const related = drawn.items.size;
     if (related) direction = drawn.direction; // it does not turn by itself as the threshold slides
-    const { covers, closure } = state.order;
-    const relations = closure.reduce((sum, row) => sum + row.filter(Boolean).length, 0);
-    const dense = covers.length > DENSE * related;
-    drawing.classList.toggle("dense", dense);
-    tally.textContent =
-      `${counted(relations, "precedence")}, ${counted(covers.length, "direct one")}, ` +
-      `${counted(Math.max(0, ...state.order.level) + (state.n ? 1 : 0), "level")}` +
-      (dense ? ". Choose an item to follow its lines." : "");
+    drawing.classList.toggle("dense", isDense(state, drawn));
     refill(apart, ...freeItems(state, drawn.items));
     box.hidden = related === 0;
     box.dataset.direction = drawn.direction;
   };
   const redraw = () => {
     draw();
-    view.open();
+    const whole = view.open();
+    tally.textContent = tallied(state, isDense(state, drawn), whole || box.hidden);
     mark(state, drawing, apart);
   };
   state.on("order", redraw);
@@ -69,6 +63,21 @@ export function diagram(state, tip) {
     data.groups ? groupLegend(data) : null);
   section.start = redraw;
   return section;
+}
+
+/** Whether there are too many lines to follow one by eye. */
+function isDense(state, drawn) {
+  return state.order.covers.length > DENSE * drawn.items.size;
+}
+
+/** What the drawing holds, in numbers, and what to do where it does not show all at once. */
+function tallied(state, dense, whole) {
+  const { covers, closure, level } = state.order;
+  const relations = closure.reduce((sum, row) => sum + row.filter(Boolean).length, 0);
+  return `${counted(relations, "precedence")}, ${counted(covers.length, "direct one")}, ` +
+    `${counted(Math.max(0, ...level) + (state.n ? 1 : 0), "level")}.` +
+    (whole ? "" : " Scroll to see more of it, or press Fit to see all.") +
+    (dense ? " Choose an item to follow its lines." : "");
 }
 
 /** Draw the order; return size, direction and the places of the items that have relations. */
@@ -211,9 +220,6 @@ function fitted(label) {
     measure = document.createElement("canvas").getContext("2d");
     measure.font = `13px ${getComputedStyle(document.body).fontFamily}`;
   }
-  let text = shortened(label, LETTERS);
-  while (measure.measureText(text).width > WIDEST) {
-    text = shortened(text, Array.from(text).length - 1);
-  }
+  const text = shortenedTo(WIDEST, shortened(label, LETTERS), measure);
   return { text, width: Math.max(24, measure.measureText(text).width) };
 }

@@ -43,6 +43,14 @@ export function shortened(text, most) {
   return characters.length <= most ? text : characters.slice(0, most - 1).join("") + "…";
 }
 
+/** Shorten text further until it is no wider than so many pixels of a canvas. */
+export function shortenedTo(width, text, context) {
+  let most = Array.from(text).length;
+  let shown = text;
+  while (most > 1 && context.measureText(shown).width > width) shown = shortened(text, --most);
+  return shown;
+}
+
 /** A label, isolated so that right-to-left text does not reorder what stands around it. */
 export function labelled(text, most = 60) {
   return html("bdi", { title: text.length > most ? text : null }, shortened(text, most));

@@ -1,6 +1,6 @@
 /** The heat map: Pr(row before column) for all pairs, earliest items first. */
 
-import { html, shortened } from "./dom.js";
+import { html, shortened, shortenedTo } from "./dom.js";
 import { pairText } from "./card.js";
 
 const LARGEST_CELL = 36;
@@ -81,11 +81,8 @@ function paint(context, state, order, cell, labels) {
   context.textBaseline = "middle";
   context.textAlign = "right";
   order.forEach((item, row) => {
-    let text = shortened(state.name(item).replace(/\s+/g, " "), 40);
-    while (text.length > 1 && context.measureText(text).width > labels - 10) {
-      text = shortened(text, Array.from(text).length - 1);
-    }
-    context.fillText(text, labels - 8, (row + 0.5) * cell);
+    const text = shortened(state.name(item).replace(/\s+/g, " "), 40);
+    context.fillText(shortenedTo(labels - 10, text, context), labels - 8, (row + 0.5) * cell);
   });
 }
 

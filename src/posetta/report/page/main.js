@@ -22,7 +22,7 @@ const sections = [
       "slider to ask for more or less certainty, and choose an item or a line to see the evidence.",
   html("div", { class: "card" }, drawing)),
   data.groups === null ? null : section("groups", "Agreement with the groups", null,
-    groupTable(data)),
+    html("div", { class: "card" }, groupTable(data))),
   state.n < 2 ? null : section("heat", "All pairs at a glance",
     "Probability that the row comes before the column, earliest items first. Full colour is a " +
     "sure precedence, half tones are open. Choose a cell to see the evidence.",

@@ -19,14 +19,16 @@ export function head(data) {
   const fact = (value, words) => html("div", { class: "fact" },
     html("strong", {}, typeof value === "number" ? value.toLocaleString("en") : value),
     html("span", {}, words));
+  const noun = (n, word) => (n === 1 ? word : `${word}s`);
   const distinct = facts.n_unique === facts.n_traces ? "" : `, ${facts.n_unique} distinct`;
   return html("header", { class: "head" },
     html("p", { class: "eyebrow" }, "Posetta report"),
     html("h1", {}, html("bdi", {}, facts.title)),
     html("p", { class: "verdict", id: "verdict" }, facts.verdict),
     banner(facts),
-    html("div", { class: "facts" }, fact(facts.n_items, facts.n_items === 1 ? "item" : "items"),
-      fact(facts.n_traces, `traces${distinct}`), fact(facts.levels, "levels"),
+    html("div", { class: "facts" }, fact(facts.n_items, noun(facts.n_items, "item")),
+      fact(facts.n_traces, noun(facts.n_traces, "trace") + distinct),
+      fact(facts.levels, noun(facts.levels, "level")),
       fact(facts.method, facts.method_words)));
 }
 
@@ -96,7 +98,6 @@ export function scalars(data) {
 /** Chains, R-hat and ESS, or the climb of the ELBO. */
 export function convergence(data) {
   const { lines: panels, quantities, facts } = data.convergence;
-  const value = (number) => (number === null ? "–" : figure(number));
   return [
     panels.length ? html("div", { class: "grid wide" }, ...panels.map(lines)) : null,
     quantities.length ? html("div", { class: "scroll" }, html("table", { class: "plain" },
@@ -107,9 +108,9 @@ export function convergence(data) {
         html("td", { class: row.r_hat > 1.05 ? "number poor" : "number" },
           row.r_hat === null ? "–" : row.r_hat.toFixed(2)),
         html("td", { class: row.ess !== null && row.ess < 100 ? "number poor" : "number" },
-          row.ess === null ? "–" : figure(Math.round(row.ess)))))))) : null,
+          figure(row.ess === null ? null : Math.round(row.ess)))))))) : null,
     facts.length ? html("dl", { class: "facts-list" }, ...facts.flatMap((fact) => [
-      html("dt", {}, fact.name), html("dd", {}, value(fact.value),
+      html("dt", {}, fact.name), html("dd", {}, figure(fact.value),
         fact.wanted ? html("span", { class: "muted" }, ` (${fact.wanted})`) : null)]))
       : html("p", { class: "muted" }, "This method keeps no record of its convergence."),
   ];

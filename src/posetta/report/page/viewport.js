@@ -45,7 +45,7 @@ export function viewport(box, natural, apply) {
       const { width, height } = natural();
       set(Math.min(1.2, box.clientWidth / width, tallest() / height));
     },
-    /** As much as stays readable, from the start of the order. */
+    /** As much as stays readable, from the start of the order; say whether that is all of it. */
     open() {
       const { width, height } = natural();
       const whole = Math.min(box.clientWidth / width, tallest() / height);
@@ -57,6 +57,7 @@ export function viewport(box, natural, apply) {
       const { x, y } = natural().start;
       box.scrollLeft = x * scale - box.clientWidth / 2;
       box.scrollTop = y * scale - box.clientHeight / 2;
+      return whole >= first;
     },
     /** Scroll so that a point of the drawing is in the middle. */
     show(x, y) {
@@ -83,6 +84,7 @@ function drag(box) {
     moved = false;
   }, { capture: true });
   window.addEventListener("pointermove", (event) => {
+    if (event.buttons === 0) from = null; // the button was let go outside of the window
     if (from === null) return;
     const [x, y] = [from.x - box.scrollLeft, from.y - box.scrollTop];
     if (Math.hypot(x - event.clientX, y - event.clientY) > 4) moved = true;
