@@ -28,7 +28,7 @@ from posetta.infer.hard.relations import put_new
 from posetta.infer.hard.state import S_VALUE, Chain, Rows, Work
 from posetta.posterior.diagnostics import effective_size
 
-KINDS = ("coordinate", "swap", "item", "lever", "gap", "stretch", "exchange")
+KINDS = ("coordinate", "swap", "item", "gap", "stretch")
 
 
 def a_chain(n: int, draws: int, warmup: int, thin: int, number: int = 0) -> ChainRun:

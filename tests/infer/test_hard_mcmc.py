@@ -14,9 +14,7 @@ from posetta import HardMCMC, InputError, Model, SettingError, Traces, fit, simu
 from posetta.infer.hard.chain import ChainRun, rows_of
 from posetta.infer.hard.latent_moves import (
     coordinate_moves,
-    exchange_moves,
     item_moves,
-    lever_moves,
     swap_moves,
 )
 from posetta.infer.hard.likelihood import evaluate, fill_weights, refresh
@@ -43,7 +41,7 @@ def test_without_data_it_draws_the_prior() -> None:
 
 
 CARRIED = ("W", "own", "n_late", "n_early", "last_before")
-MOVES = (coordinate_moves, swap_moves, item_moves, lever_moves, exchange_moves)
+MOVES = (coordinate_moves, swap_moves, item_moves)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +49,7 @@ MOVES = (coordinate_moves, swap_moves, item_moves, lever_moves, exchange_moves)
     [
         (some_traces(6, 8), Model(dim=3)),
         (some_traces(6, 9, top_k=True), Model(dim=3)),
-        (some_traces(6, 10, noise=0.3), Model(dim=2, noise=0.1)),
+        (some_traces(6, 10, noise=0.5), Model(dim=2, noise=0.3)),
         (some_traces(6, 11, top_k=True, noise=0.3), Model(dim=4, noise=None)),
         (some_traces(70, 12), Model(dim=3)),
         (some_traces(9, 13), Model(dim=3, beta=40.0)),
@@ -65,7 +63,6 @@ def test_incremental_likelihood_is_the_full_one(traces: Traces, model: Model) ->
     """After hundreds of moves, everything the chain carries equals a fresh computation."""
     settings = HardMCMC(draws=4, warmup=100, chains=1, thin=1)
     run = ChainRun(traces, rows_of(traces), model, settings, 3, 0)
-    run.start()
     state = run.chain
     changed, broken = 0, 0
     for _ in range(40):
@@ -103,10 +100,10 @@ def test_what_a_chain_carries_is_as_defined(noise: float) -> None:
     settings = HardMCMC(draws=4, warmup=100, chains=1, thin=1)
     run = ChainRun(traces, rows_of(traces), Model(dim=2, beta=0.8, noise=noise), settings, 3, 0)
     state = run.chain
-    assert state.scalars[S_NOISE] == noise
     unlisted, broken = 0, 0
     for _ in range(5):
         run.sweep(5)
+        assert state.scalars[S_NOISE] == noise
         closure = state.closure
         for r in range(traces.n_unique):
             listed, members = traces.sequence(r).tolist(), traces.choice_set(r).tolist()
@@ -276,10 +273,10 @@ def test_the_warm_up_sets_the_rungs_so_that_neighbours_trade() -> None:
     """
     traces = simulate(10, seed=21, ip_cov=None, n_traces=30).train
     for factor in (0.1, 10.0):
-        settings = HardMCMC(draws=1000, warmup=1500, chains=1, thin=1, rungs=4)
+        settings = HardMCMC(draws=1000, warmup=3000, chains=1, thin=1, rungs=4)
         run = ChainRun(traces, rows_of(traces), Model(dim=3), settings, 5, 0)
         run.spacing *= factor
-        run.sweep(1500)
+        run.sweep(3000)
         spacing, before = run.spacing.copy(), run.trades.copy()
         run.sweep(1000)
         np.testing.assert_array_equal(run.spacing, spacing)  # adaptation only in the warm-up

@@ -217,7 +217,7 @@ def _plan(sweeps: Sweeps) -> state.Plan:
     return state.Plan(
         warmup=sweeps.warmup,
         thin=sweeps.thin,
-        mix=np.array([1.0, 1.0, 1.0, 0.1, 1.0, 2.0, 0.5]),
+        mix=np.array([1.0, 1.0, 1.0, 1.0, 2.0]),
     )
 
 

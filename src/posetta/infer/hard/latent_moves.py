@@ -13,21 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posetta.infer.hard.change import change
-from posetta.infer.hard.compile import compiled, copy, inlined, inner
-from posetta.infer.hard.likelihood import evaluate, keep_evaluation
-from posetta.infer.hard.relations import count_greater, product_closure
+from posetta.infer.hard.compile import compiled, inlined, inner
 from posetta.infer.hard.state import (
     COORDINATE,
-    EXCHANGE,
     GAP,
     ITEM,
-    LEVER,
     REDRAW,
     S_DIM,
     S_NOISE,
-    S_POWER,
     S_RHO,
-    S_VALUE,
     STRETCH,
     SWAP,
     Chain,
@@ -37,9 +31,6 @@ from posetta.infer.hard.state import (
 
 # Random-walk steps, in units of the latent's prior sd of 1: from within a gap to across the order.
 _STEPS = np.array([0.03, 0.1, 0.3, 1.0])
-_LEVER_STEP = 0.7
-# A latent coordinate is N(0, 1) by the prior; no proposal has to go beyond this.
-_FAR = 6.0
 
 
 @inner
@@ -59,19 +50,17 @@ def _sums(columns: NDArray[np.float64], i: int, dim: int) -> tuple[float, float]
 
 
 @inner
-def _allowed(rows: Rows, chain: Chain, i: int, k: int, m: int, moved: float) -> tuple[float, float]:
-    """Return where in column k item i may lie at noise 0, if it is at ``moved`` in column m.
+def _allowed(rows: Rows, chain: Chain, i: int, k: int) -> tuple[float, float]:
+    """Return where in column k item i may lie at noise 0.
 
     Above item j it precedes j if it does so in all other columns; the traces may forbid that.
     """
     columns, greater, contradicted = chain.columns, chain.greater, rows.contradicted
     others = int(chain.scalars[S_DIM]) - 1
-    here, there = columns[k, i], columns[m, i]
+    here = columns[k, i]
     low, high = -np.inf, np.inf
     for j in range(columns.shape[1]):
         elsewhere = greater[i, j] - int(here > columns[k, j])
-        if m != k:
-            elsewhere += int(moved > columns[m, j]) - int(there > columns[m, j])
         if elsewhere == others and contradicted[i, j]:
             high = min(high, columns[k, j])
         if elsewhere == 0 and contradicted[j, i]:
@@ -103,7 +92,7 @@ def coordinate_moves(rows: Rows, chain: Chain, work: Work, count: int, generator
             by_prior = True
         else:
             kind = REDRAW
-            low, high = _allowed(rows, chain, i, k, k, old) if clean else (-np.inf, np.inf)
+            low, high = _allowed(rows, chain, i, k) if clean else (-np.inf, np.inf)
             low, high = max(low, mean - 6.0 * spread), min(high, mean + 6.0 * spread)
             # In a narrow interval uniformly, else from the prior: the choice does not depend on
             # where the coordinate is now, so both are symmetric up to their densities.
@@ -186,51 +175,6 @@ def item_moves(rows: Rows, chain: Chain, work: Work, count: int, generator: Any)
             ) - _row_log_prior(square, total, dim, rho)
         chain.moves[ITEM, 0] += 1
         chain.moves[ITEM, 1] += _move_item(rows, chain, work, i, log_ratio, generator)
-
-
-@compiled
-def lever_moves(rows: Rows, chain: Chain, work: Work, count: int, generator: Any) -> None:
-    """Move an item in one column, and in a second one to where the traces then allow it.
-
-    What keeps two items apart can be either of two columns; on the way from one to the other an
-    item would precede what it must not, so both columns have to move at once. The interval of the
-    second column does not depend on where the item is there: it is drawn uniformly, and the ratio
-    of the two intervals' lengths corrects for that.
-    """
-    columns, proposal = chain.columns, work.proposal
-    n, dim = columns.shape[1], int(chain.scalars[S_DIM])
-    if dim < 2:
-        return
-    rho, clean = chain.scalars[S_RHO], chain.scalars[S_NOISE] <= 0.0
-    for _ in range(count):
-        i = int(generator.random() * n)
-        m, k = int(generator.random() * dim), int(generator.random() * (dim - 1))
-        k += k >= m
-        chain.moves[LEVER, 0] += 1
-        moved = columns[m, i] + _LEVER_STEP * generator.standard_normal()
-        log_ratio = 0.0
-        if clean:
-            low, high = _allowed(rows, chain, i, k, m, columns[m, i])
-            length = min(high, _FAR) - max(low, -_FAR)
-            low, high = _allowed(rows, chain, i, k, m, moved)
-            low, high = max(low, -_FAR), min(high, _FAR)
-            if low >= high or abs(columns[k, i]) > _FAR:
-                continue
-            new = low + (high - low) * generator.random()
-            log_ratio = np.log((high - low) / length)
-        else:
-            new = columns[k, i] + _LEVER_STEP * generator.standard_normal()
-        square, total = _sums(columns, i, dim)
-        for c in range(dim):
-            proposal[c] = columns[c, i]
-        proposal[m], proposal[k] = moved, new
-        new_square, new_total = 0.0, 0.0
-        for c in range(dim):
-            new_square += proposal[c] * proposal[c]
-            new_total += proposal[c]
-        log_ratio += _row_log_prior(new_square, new_total, dim, rho)
-        log_ratio -= _row_log_prior(square, total, dim, rho)
-        chain.moves[LEVER, 1] += _move_item(rows, chain, work, i, log_ratio, generator)
 
 
 @inlined
@@ -380,37 +324,3 @@ def stretch_moves(chain: Chain, count: int, generator: Any) -> None:
             for j in range(n):
                 columns[k, j] = mean + shift + factor * (columns[k, j] - mean)
             chain.moves[STRETCH, 1] += 1
-
-
-@compiled
-def exchange_moves(rows: Rows, chain: Chain, work: Work, count: int, generator: Any) -> None:
-    """Exchange two columns for all items above a level: the upper part of the order turned over.
-
-    Columns have no names, but chains can settle with those of early and late items joined
-    differently. The level is a value of u_k + u_m, which the exchange does not change, so the move
-    is its own inverse and the prior stands.
-    """
-    columns, new_columns = chain.columns, work.columns
-    n, dim = columns.shape[1], int(chain.scalars[S_DIM])
-    if dim < 2:
-        return
-    noise = chain.scalars[S_NOISE]
-    for _ in range(count):
-        k, m = int(generator.random() * dim), int(generator.random() * (dim - 1))
-        m += m >= k
-        i = int(generator.random() * n)
-        level = columns[k, i] + columns[m, i]
-        chain.moves[EXCHANGE, 0] += 1
-        copy(columns, new_columns)
-        for j in range(n):
-            if columns[k, j] + columns[m, j] >= level:
-                new_columns[k, j], new_columns[m, j] = columns[m, j], columns[k, j]
-        if not product_closure(new_columns, dim, rows.contradicted, noise <= 0.0, work.closure):
-            continue
-        value = evaluate(rows, work.closure, chain.weight, noise, work)
-        log_ratio = chain.scalars[S_POWER] * (value - chain.scalars[S_VALUE])
-        if -generator.standard_exponential() < log_ratio:
-            copy(new_columns, columns)
-            keep_evaluation(chain, work, value)
-            count_greater(chain)
-            chain.moves[EXCHANGE, 1] += 1

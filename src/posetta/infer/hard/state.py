@@ -12,11 +12,9 @@ MOVES = (
     "coordinate",
     "redraw",
     "item",
-    "lever",
     "swap",
     "gap",
     "stretch",
-    "exchange",
     "rho",
     "beta",
     "noise",
@@ -27,11 +25,9 @@ MOVES = (
     COORDINATE,
     REDRAW,
     ITEM,
-    LEVER,
     SWAP,
     GAP,
     STRETCH,
-    EXCHANGE,
     RHO,
     BETA,
     NOISE,
@@ -88,8 +84,8 @@ class Plan(NamedTuple):
     """Sweeps before the first draw; steps adapt only there."""
     thin: int
     mix: NDArray[np.float64]
-    """Proposals in a sweep: coordinate and swap (per coordinate), item, lever and gap (per item),
-    stretch and exchange (per column)."""
+    """Proposals in a sweep: coordinate and swap (per coordinate), item and gap (per item),
+    stretch (per column)."""
 
 
 class Chain(NamedTuple):

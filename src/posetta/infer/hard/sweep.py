@@ -9,10 +9,8 @@ import numpy as np
 from posetta.infer.hard.compile import compiled, copy, spliced
 from posetta.infer.hard.latent_moves import (
     coordinate_moves,
-    exchange_moves,
     gap_moves,
     item_moves,
-    lever_moves,
     stretch_moves,
     swap_moves,
 )
@@ -80,10 +78,8 @@ def _sweep(
     coordinate_moves(rows, chain, work, int(mix[0] * n * dim), generator)
     swap_moves(rows, chain, work, int(mix[1] * n * dim), generator)
     item_moves(rows, chain, work, int(mix[2] * n), generator)
-    lever_moves(rows, chain, work, int(np.ceil(mix[3] * n)), generator)
-    gap_moves(chain, int(mix[4] * n), generator)
-    stretch_moves(chain, int(mix[5] * dim), generator)
-    exchange_moves(rows, chain, work, int(mix[6] * dim), generator)
+    gap_moves(chain, int(mix[3] * n), generator)
+    stretch_moves(chain, int(mix[4] * dim), generator)
     if fixed.infer_rho:
         rho_moves(chain, fixed, generator)
     if fixed.infer_beta:
