@@ -105,6 +105,8 @@ def test_the_verbs(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     out = str(tmp_path / "out")
     assert main(["suite", "run", str(spec), "--dry-run"]) == 0
     assert "maximal (n 4, seed 7)" in capsys.readouterr().out
+    assert main(["suite", "run", str(spec), "--dry-run", "--where", "method=maximal"]) == 0
+    assert "nosuch" not in capsys.readouterr().out
     assert main(["suite", "run", str(spec)]) == 2
     assert "--out is missing" in capsys.readouterr().err
     assert main(["suite", "run", str(spec), "--out", out, "--where", "maximal"]) == 2

@@ -32,6 +32,18 @@ def test_the_row_holds_what_evaluate_says(small):
     assert "beta_mean" in row
 
 
+def test_further_decoders_are_scored(small):
+    sim, posterior = small
+    data = DataSet(sim.train, sim.test, sim.order)
+    row = measure(posterior, data, (0.5,), ("best-f1", "medoid"))
+    for rule in ("best-f1", "medoid"):
+        decoded = posterior.decode(rule=rule)
+        assert row[f"f1_{rule}"] == evaluate.closure_scores(decoded, sim.order).f1
+    point = fit(sim.train, "maximal")
+    row = measure(point, data, (0.5,), ("best-f1",))
+    assert row["f1_best-f1"] == row["f1_50"]
+
+
 def test_calibration_against_loops(small):
     sim, posterior = small
     n = 5

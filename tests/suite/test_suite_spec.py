@@ -150,6 +150,7 @@ def test_a_budget_of_iterations_is_that_of_the_paper():
         ({"reference": "nuts"}, "reference='nuts'"),
         ({"thresholds": [1.5]}, "thresholds"),
         ({"thresholds": []}, "one or more numbers"),
+        ({"rules": ["best"]}, "'best-f1'"),
         ({"methods": {"maximal": {"data": {"coverge": 1.0}}}}, "'maximal': data of kind"),
         ({"keep": "everything"}, "keep='everything'"),
         ({"title": 5}, "needs title"),

@@ -73,18 +73,19 @@ def run(
     from posetta.errors import SettingError
     from posetta.suite import jobs_of, read_study, run_study
     from posetta.suite.progress import LineWatcher, LiveWatcher, Watcher
+    from posetta.suite.runner import selected
 
     study = read_study(spec, profile)
+    pairs = [text.partition("=") for text in where or ()]
+    if any(not equals for _, equals, _ in pairs):
+        raise SettingError("--where needs NAME=VALUE, such as method=hard.")
+    values = {name: value for name, _, value in pairs}
     if dry_run:
-        jobs = jobs_of(study)
-        for job in jobs:
+        for job in selected(jobs_of(study), values):
             print(json_module.dumps(dict(job.columns)) if json else str(job))
         return
     if out is None:
         raise SettingError("--out is missing: name a folder for the results.")
-    pairs = [text.partition("=") for text in where or ()]
-    if any(not equals for _, equals, _ in pairs):
-        raise SettingError("--where needs NAME=VALUE, such as method=hard.")
     watcher = Watcher() if quiet else LiveWatcher() if sys.stderr.isatty() else LineWatcher()
     ended = run_study(
         study,
@@ -92,7 +93,7 @@ def run(
         executor=executor,
         threads=threads,
         data_folder=data,
-        where={name: value for name, _, value in pairs},
+        where=values,
         retry=retry,
         any_code=any_code,
         side_by_side=side_by_side,

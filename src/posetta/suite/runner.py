@@ -66,9 +66,7 @@ def run_study(
     code = code_version()
     store = Store(out)
     store.open(study, jobs, code)
-    wanted = [job for job in jobs if _selected(job, where or {})]
-    if not wanted:
-        raise SettingError("no job has these values. posetta suite run --dry-run lists all jobs.")
+    wanted = selected(jobs, where or {})
     finished = store.latest(code)
     todo = [job for job in wanted if not _is_done(finished.get(job.hash), code, retry, any_code)]
     progress = Progress(n_jobs=len(wanted), n_before=len(wanted) - len(todo))
@@ -186,8 +184,16 @@ def _stamped(outcome: Outcome, code: str, alone: bool) -> Outcome:
     return replace(outcome, record=record)
 
 
-def _selected(job: Job, where: Mapping[str, str]) -> bool:
-    return all(str(job.columns.get(name)) == value for name, value in where.items())
+def selected(jobs: Sequence[Job], where: Mapping[str, str]) -> list[Job]:
+    """Return the jobs whose columns have these values, as text; refuse a choice of none."""
+    wanted = [
+        job
+        for job in jobs
+        if all(str(job.columns.get(name)) == value for name, value in where.items())
+    ]
+    if not wanted:
+        raise SettingError("no job has these values. posetta suite run --dry-run lists all jobs.")
+    return wanted
 
 
 def _is_done(record: Mapping[str, Any] | None, code: str, retry: bool, any_code: bool) -> bool:
