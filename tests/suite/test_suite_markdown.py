@@ -42,6 +42,24 @@ def test_the_papers_figures_stand_beside_ours(tmp_path: Path):
     assert "4 of 8 jobs done" in text
 
 
+def test_a_key_can_be_spread_over_columns(tmp_path: Path):
+    spread = {
+        "title": "F1", "rows": ["n"], "across": "method", "columns": ["f1_50"],
+        "paper": "full_grid",
+    }  # fmt: skip
+    study = tiny(
+        axes={"n": [5, 6], "rho": [0.5], "seed": [7]},
+        methods={"hard": {"method": "maximal"}, "majority": {}},
+        tables=[spread, {**spread, "columns": ["f1_50", "n_missed_50"]}],
+    )
+    run_study(study, tmp_path)
+    text = markdown_tables(Store(tmp_path))
+    lines = [line for line in text.splitlines() if line.startswith("| ")]
+    assert lines[0] == "| n | jobs | hard | majority |"
+    assert lines[2].startswith("| 5 | 2/2 | 1.000 [1.000] | ")
+    assert "| F1 at 1/2, hard | F1 at 1/2, majority | n missed 50, hard |" in text
+
+
 @pytest.mark.parametrize(
     ("rows", "paper", "cell"),
     [

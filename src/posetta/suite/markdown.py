@@ -108,18 +108,26 @@ def _table(
     planned = [e["columns"] for e in plan if matches(e["columns"], where)]
     papers, about = paper_table(table["paper"]) if "paper" in table else ([], {})
     groups = list(dict.fromkeys(tuple(entry.get(k) for k in keys) for entry in planned))
+    # Without "across" a column is a measure; with it, a measure at one of its values.
+    spread = [{}]
+    if across := table.get("across"):
+        spread = [{across: v} for v in dict.fromkeys(entry.get(across) for entry in planned)]
+    spots = [(column, at) for column in columns for at in spread]
     headings = [*keys, "jobs"]
-    headings += [_HEADINGS.get(c, c.replace("_", " ")).format(reference=reference) for c in columns]
+    for column, at in spots:
+        name = _HEADINGS.get(column, column.replace("_", " ")).format(reference=reference)
+        headings.append(", ".join([name] * (len(columns) > 1 or not at) + [*map(str, at.values())]))
     lines = [f"## {table['title']}", "", _line(headings)]
     lines.append(_line(["---"] * len(headings)))
     for group in groups:
         place = dict(zip(keys, group, strict=True))
         here = [row for row in chosen if _same(row, place) and row["outcome"] == "done"]
         n_planned = sum(_same(entry, place) for entry in planned)
-        paper = next((row for row in papers if _same_paper(row, place)), {})
         cells = [_OTHERWISE if value is None else str(value) for value in group]
         cells.append(f"{len(here)}/{n_planned}")
-        cells += [_cell(here, column, paper.get(column)) for column in columns]
+        for column, at in spots:
+            paper = next((row for row in papers if _same_paper(row, {**place, **at})), {})
+            cells.append(_cell([row for row in here if _same(row, at)], column, paper.get(column)))
         lines.append(_line(cells))
     if about:
         lines += ["", f"In brackets: the paper's figures ({about['label']}). {about['note']}"]
