@@ -256,9 +256,9 @@ def test_progress_says_how_far_how_fast_and_how_well_chains_agree() -> None:
 def test_unless_told_a_run_is_as_long_as_the_items_ask() -> None:
     assert HardMCMC().sweeps(5) == (1000, 5, 1)
     assert HardMCMC().sweeps(30) == (1000, 15, 1)
-    assert HardMCMC().sweeps(50) == (1000, 20, 1)
-    assert HardMCMC().sweeps(200) == (2000, 5, 1)
-    assert HardMCMC(rungs=5).sweeps(50) == (3000, 5, 5)
+    assert HardMCMC().sweeps(50) == (1000, 25, 1)
+    assert HardMCMC().sweeps(200) == (2000, 10, 1)
+    assert HardMCMC(rungs=5).sweeps(50) == (1000, 25, 5)
     assert HardMCMC(warmup=0, thin=2).sweeps(50) == (0, 2, 1)
     assert HardMCMC().sweeps(50, random_dim=True) == (3000, 5, 16)
     assert HardMCMC().sweeps(10, random_dim=True) == (1000, 5, 1)

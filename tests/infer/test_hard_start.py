@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from posetta import InputError, Traces, simulate
+from posetta import HardMCMC, InputError, Model, Traces, fit, simulate
 from posetta.data.evidence import PairEvidence
 from posetta.infer.hard.arrange import arrange
 from posetta.infer.hard.start import start_latent
@@ -67,7 +67,6 @@ def test_one_column_holds_a_total_order_that_the_traces_agree_on() -> None:
     latent = start_latent(agreeing, 1, False, 0, np.random.default_rng(0))
     order = np.argsort(-latent[:, 0])
     assert [agreeing.items[i] for i in order] == list("abcd")
+    circle = Traces.from_lists([list("ab"), list("bc"), list("ca")])
     with pytest.raises(InputError, match="larger dim"):
-        start_latent(
-            Traces.from_lists([list("ab"), list("ba")]), 1, False, 0, np.random.default_rng(0)
-        )
+        fit(circle, HardMCMC(draws=4, warmup=0), Model(dim=1))

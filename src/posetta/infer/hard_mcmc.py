@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from posetta.baselines.maximal import maximal_order
 from posetta.data import Traces
-from posetta.errors import SettingError
+from posetta.data.evidence import PairEvidence
+from posetta.errors import InputError, SettingError
 from posetta.infer.hard import checkpoint
 from posetta.infer.hard.chain import ChainRun, rows_of
 from posetta.infer.hard.state import MOVES
@@ -30,6 +32,8 @@ _PORTION_SECONDS = 0.1
 _CHECKPOINT_SECONDS = 30.0
 # With fewer draws R-hat is mostly noise.
 _DRAWS_TO_COMPARE = 20
+# Ratios of step probabilities are multiplied: below this they could overflow.
+_LEAST_NOISE = 1e-12
 
 
 def run(
@@ -55,7 +59,14 @@ def run(
     path = None if settings.checkpoint is None else Path(settings.checkpoint)
     identity = _identity(traces, model, settings, seed)
     if path is not None and path.exists():
-        for chain, frozen in zip(chains, checkpoint.load(path, identity), strict=True):
+        saved = checkpoint.load(path, identity)
+        n_saved = max(len(frozen["kept_log_posterior"]) for frozen in saved)
+        if n_saved > settings.draws:
+            raise SettingError(
+                f"checkpoint={settings.checkpoint!r} already holds {n_saved} draws of a chain. "
+                f"Ask for draws={n_saved} or more, or name another file."
+            )
+        for chain, frozen in zip(chains, saved, strict=True):
             chain.thaw(frozen)
     stop = Event()
     deadline = np.inf if settings.max_seconds is None else compiled + settings.max_seconds
@@ -84,10 +95,12 @@ def run(
         try:
             pending = set(futures)
             while pending:
-                _, pending = wait(pending, timeout=0.2, return_when=FIRST_EXCEPTION)
+                done, pending = wait(pending, timeout=0.2, return_when=FIRST_EXCEPTION)
+                if any(future.exception() for future in done):
+                    break  # told below, when the others have stopped
                 now = time.perf_counter()
-                done = sum(chain.done for chain in chains) / (total * settings.chains)
-                report(done, _words(chains, now - compiled))
+                share = sum(chain.done for chain in chains) / (total * settings.chains)
+                report(share, _words(chains, now - compiled))
                 if path is not None and now - saved_at > _CHECKPOINT_SECONDS:
                     checkpoint.save(path, identity, frozen_chains)
                     saved_at = now
@@ -148,8 +161,18 @@ def _total(chain: ChainRun, settings: HardMCMC) -> int:
 
 
 def _check(traces: Traces, model: Model) -> None:
+    """Refuse what no chain can start from, before anything is compiled or written."""
     if model.beta is not None and model.beta * np.log(max(traces.n_items, 2)) > 600.0:
         raise SettingError(f"beta={model.beta} is too large for {traces.n_items} items.")
+    if model.noise is not None and 0.0 < model.noise < _LEAST_NOISE:
+        raise SettingError(f"noise={model.noise} must be 0, or at least {_LEAST_NOISE}.")
+    if model.dim == 1 and model.noise == 0.0:
+        evidence = PairEvidence.of(traces)
+        if ((evidence.before > 0) & ~maximal_order(evidence, 0.0)).any():
+            raise InputError(
+                "with dim=1 the order is total, and these traces contradict each other. "
+                "Use a larger dim, or a noise above 0."
+            )
 
 
 def _compile(model: Model) -> None:
@@ -173,6 +196,8 @@ def _identity(traces: Traces, model: Model, settings: HardMCMC, seed: int) -> di
 
 def _words(chains: Sequence[ChainRun], seconds: float) -> str:
     """Say how far the chains have come, how fast, and how well they agree so far."""
+    if not any(chain.done for chain in chains):
+        return "looking for starting points"
     proposals = sum(int(rung.moves[:, 0].sum()) for chain in chains for rung in chain.rungs)
     words = [f"{proposals / max(seconds, 1e-3) / 1e3:,.0f} k proposals/s"]
     kept = min(chain.n_kept for chain in chains)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from posetta.data import Traces
@@ -59,7 +60,8 @@ def measure(
     test, truth = data.test, data.truth
     if truth is not None:
         add(lambda: structure(posterior, truth, thresholds))
-        add(lambda: decoded(posterior, truth, rules))
+        for rule in rules:
+            add(partial(decoded, posterior, truth, rule))
         add(lambda: observed_structure(posterior, truth, thresholds[0]))
         add(lambda: calibrated(posterior, truth))
     if test is not None:
@@ -87,13 +89,10 @@ def structure(
     return {**row, "mae_truth": closure_mae(posterior, truth)}
 
 
-def decoded(posterior: Posterior, truth: Poset, rules: Sequence[Rule]) -> dict[str, float]:
-    """F1 of other decoders; a single order is its own under all of them."""
-    f1 = {}
-    for rule in rules:
-        order = posterior.decode() if posterior.is_point else posterior.decode(rule=rule)
-        f1[f"f1_{rule}"] = closure_scores(order, truth).f1
-    return f1
+def decoded(posterior: Posterior, truth: Poset, rule: Rule) -> dict[str, float]:
+    """F1 of another decoder; a single order is its own under all of them."""
+    order = posterior.decode() if posterior.is_point else posterior.decode(rule=rule)
+    return {f"f1_{rule}": closure_scores(order, truth).f1}
 
 
 def observed_structure(posterior: Posterior, truth: Poset, threshold: float) -> dict[str, float]:

@@ -192,7 +192,9 @@ def selected(jobs: Sequence[Job], where: Mapping[str, str]) -> list[Job]:
         if all(str(job.columns.get(name)) == value for name, value in where.items())
     ]
     if not wanted:
-        raise SettingError("no job has these values. posetta suite run --dry-run lists all jobs.")
+        raise SettingError(
+            "no job has these values. posetta suite run --dry-run without --where lists all."
+        )
     return wanted
 
 

@@ -23,6 +23,10 @@ from posetta.rng import child
 # neighbours to this share.
 _SPACING = 2.3
 _TRADED_SHARE = 0.3
+# Share of the usual work for the starting points of the rungs below power 1.
+_HOT_EFFORT = 0.1
+# Starting scalars stay where the moves can take them from, whatever the priors give.
+_EDGE, _LARGEST_BETA = 1e-6, 20.0
 
 
 class ChainRun:
@@ -71,13 +75,16 @@ class ChainRun:
         """Power of the likelihood at every rung."""
         return np.exp(-np.concatenate([[0.0], np.cumsum(self.spacing)]))
 
-    def start(self) -> None:
-        """Go to a starting point; every rung has one of its own."""
+    def _start(self) -> None:
+        """Go to a starting point; every rung has one of its own, which hot ones soon forget."""
         generator, scalars = self.generator, (state.S_BETA, state.S_NOISE, state.S_DIM)
-        for chain in self.rungs:
+        for rung, chain in enumerate(self.rungs):
             chain.scalars[:] = _start_scalars(self.model, self.n_items, generator)
             beta, noise, dim = (chain.scalars[k] for k in scalars)
-            latent = start_latent(self.traces, int(dim), noise > 0.0, self.number, generator)
+            effort = 1.0 if rung == 0 else _HOT_EFFORT
+            latent = start_latent(
+                self.traces, int(dim), noise > 0.0, self.number, generator, effort
+            )
             chain.columns[: int(dim)] = latent.T
             fill_weights(beta, chain.weight, chain.log_weight)
             count_greater(chain)
@@ -105,7 +112,7 @@ class ChainRun:
         by side.
         """
         if self.done == 0:
-            self.start()
+            self._start()
         if self.done < self.plan.warmup:
             count = min(count, self.plan.warmup - self.done)
         if len(self.rungs) == 1:
@@ -223,10 +230,14 @@ def _plan(sweeps: Sweeps) -> state.Plan:
 
 def _start_scalars(model: Model, n: int, generator: np.random.Generator) -> NDArray[np.float64]:
     """Over-dispersed: scalars that are inferred start from their priors."""
-    rho = generator.beta(*model.rho_prior) if model.rho is None else model.rho
+
+    def drawn(fixed: float | None, value: float, most: float) -> float:
+        return float(np.clip(value, _EDGE, most)) if fixed is None else fixed
+
     shape, rate = model.beta_prior
-    beta = generator.gamma(shape, 1.0 / rate) if model.beta is None else model.beta
-    noise = generator.beta(*model.noise_prior) if model.noise is None else model.noise
+    rho = drawn(model.rho, generator.beta(*model.rho_prior), 1.0 - _EDGE)
+    beta = drawn(model.beta, generator.gamma(shape, 1.0 / rate), _LARGEST_BETA)
+    noise = drawn(model.noise, generator.beta(*model.noise_prior), 1.0 - _EDGE)
     dim = model.dim
     if dim == "random":
         weights = np.exp(model.dim_log_prior(n))

@@ -13,7 +13,7 @@ import numpy as np
 from posetta.atomic import atomic_bytes
 from posetta.errors import InputError, SettingError
 
-_FORMAT = 2
+_FORMAT = 3
 
 
 def save(path: Path, identity: Mapping[str, Any], chains: Sequence[Mapping[str, Any]]) -> None:

@@ -98,6 +98,8 @@ def coordinate_moves(rows: Rows, chain: Chain, work: Work, count: int, generator
             # where the coordinate is now, so both are symmetric up to their densities.
             by_prior = high - low < 3.0 * spread
             if by_prior:
+                if not low <= old <= high:
+                    continue  # beyond six sd: no way would lead back
                 new = low + (high - low) * generator.random()
             else:
                 new = mean + spread * generator.standard_normal()

@@ -9,12 +9,12 @@ from scipy.special import ndtri
 from posetta.baselines.maximal import maximal_order
 from posetta.data import Traces
 from posetta.data.evidence import PairEvidence
-from posetta.errors import InputError
 from posetta.infer.hard.arrange import arrange
 from posetta.model.latent import product_order
 
-# Sweeps of the annealing: 200 an item up to 100 items (a second there, ten at 500).
-_SWEEPS_AN_ITEM, _MOST_SWEEPS = 200, 20_000
+# Sweeps of the annealing with four columns, fewer with more: 200 an item up to 100 items (a second
+# there, ten at 500).
+_SWEEPS_AN_ITEM, _MOST_SWEEPS, _USUAL_DIM = 200, 20_000, 4
 # Odd chains do not look at this share of the pairs.
 _FORGOTTEN = 0.1
 # With noise a pair may be seen the wrong way round now and then: so often, about.
@@ -22,15 +22,20 @@ _REVERSED = 0.05
 
 
 def start_latent(
-    traces: Traces, dim: int, noisy: bool, chain: int, generator: np.random.Generator
+    traces: Traces,
+    dim: int,
+    noisy: bool,
+    chain: int,
+    generator: np.random.Generator,
+    effort: float = 1.0,
 ) -> NDArray[np.float64]:
     """Return latents (item, dim) to start from; chains differ.
 
     The columns are normal scores of rankings that are arranged so that their product order holds
     the pairs that the traces show in one order only, and at noise 0 none that some trace
     contradicts. Every chain is arranged on its own from random rankings; even ones start with as
-    many relations as the traces allow, odd ones do not look at some of them. With one column the
-    order is total, and the traces must agree on it.
+    many relations as the traces allow, odd ones do not look at some of them. ``effort`` is a share
+    of the usual work. With one column the order is total, and the traces must agree on it.
     """
     evidence = PairEvidence.of(traces)
     before, n = evidence.before, traces.n_items
@@ -42,19 +47,14 @@ def start_latent(
         gain = _gain(before, noisy)
         if chain % 2:
             gain *= generator.random((n, n)) > _FORGOTTEN
-        sweeps = min(_SWEEPS_AN_ITEM * n, _MOST_SWEEPS)
+        usual = min(_SWEEPS_AN_ITEM * n, _MOST_SWEEPS)
+        sweeps = int(effort * usual * min(1.0, _USUAL_DIM / dim))
         ranks = arrange(gain, contradicted, dim, sweeps, generator).T
     scores = ndtri((np.arange(n, 0, -1) - 0.5) / n)
     latent = scores[ranks] + 1e-6 * generator.standard_normal((n, dim))
-    if not (product_order(latent) & contradicted).any():
-        return latent
-    if dim == 1:
-        raise InputError(
-            "with dim=1 the order is total, and these traces contradict each other. "
-            "Use a larger dim, or a noise above 0."
-        )
-    # A column and its reverse share no pair: an antichain, which every trace allows.
-    latent[:, dim - 1] = -latent[:, 0]
+    if (product_order(latent) & contradicted).any():
+        # A column and its reverse share no pair: an antichain, which every trace allows.
+        latent[:, dim - 1] = -latent[:, 0]
     return latent
 
 
