@@ -55,6 +55,8 @@ def test_more_draws_continue_a_finished_run(tmp_path: Path) -> None:
     fit(TRAIN, HardMCMC(draws=50, checkpoint=file, **PLAN), seed=5)
     more = fit(TRAIN, HardMCMC(draws=120, checkpoint=file, **PLAN), seed=5)
     assert_same_draws(more, fit(TRAIN, HardMCMC(draws=120, **PLAN), seed=5))
+    with pytest.raises(SettingError, match="draws=120 or more"):
+        fit(TRAIN, HardMCMC(draws=50, checkpoint=file, **PLAN), seed=5)
 
 
 def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:

@@ -116,12 +116,8 @@ def _table(
     headings = [*keys, "jobs"]
     for column, at in spots:
         name = _HEADINGS.get(column, column.replace("_", " ")).format(reference=reference)
-        headings.append(
-            ", ".join(
-                [name] * (len(columns) > 1 or not at)
-                + [_OTHERWISE if v is None else str(v) for v in at.values()]
-            )
-        )
+        values = [_OTHERWISE if value is None else str(value) for value in at.values()]
+        headings.append(", ".join([name] * (len(columns) > 1 or not at) + values))
     lines = [f"## {table['title']}", "", _line(headings)]
     lines.append(_line(["---"] * len(headings)))
     for group in groups:
