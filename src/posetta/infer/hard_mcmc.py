@@ -78,10 +78,12 @@ def run(
     def work(c: int) -> None:
         chain, portion = chains[c], 1
         frozen_at = time.perf_counter()
-        while chain.done < total and not stop.is_set() and time.perf_counter() < deadline:
+        while chain.done < total:  # however late a thread comes to run, it makes one sweep
             began = time.perf_counter()
             chain.sweep(min(portion, total - chain.done))
             ended = time.perf_counter()
+            if stop.is_set() or ended > deadline:
+                return
             if ended - began < _PORTION_SECONDS:
                 portion *= 2
             if path is not None and ended - frozen_at > _CHECKPOINT_SECONDS:

@@ -109,7 +109,7 @@ def _table(
     papers, about = paper_table(table["paper"]) if "paper" in table else ([], {})
     groups = list(dict.fromkeys(tuple(entry.get(k) for k in keys) for entry in planned))
     # Without "across" a column is a measure; with it, a measure at one of its values.
-    spread = [{}]
+    spread: list[dict[str, Any]] = [{}]
     if across := table.get("across"):
         spread = [{across: v} for v in dict.fromkeys(entry.get(across) for entry in planned)]
     spots = [(column, at) for column in columns for at in spread]

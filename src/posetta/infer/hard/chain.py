@@ -47,7 +47,7 @@ class ChainRun:
         number: int,
     ) -> None:
         n = traces.n_items
-        self.traces, self.model, self.number = traces, model, number
+        self.traces, self.model = traces, model
         self.rows, self.n_items = rows, n
         self.generator = child(seed, "hard", number)
         self.fixed = _fixed(model, n)
@@ -82,9 +82,7 @@ class ChainRun:
             chain.scalars[:] = _start_scalars(self.model, self.n_items, generator)
             beta, noise, dim = (chain.scalars[k] for k in scalars)
             effort = 1.0 if rung == 0 else _HOT_EFFORT
-            latent = start_latent(
-                self.traces, int(dim), noise > 0.0, self.number, generator, effort
-            )
+            latent = start_latent(self.traces, int(dim), noise > 0.0, generator, effort)
             chain.columns[: int(dim)] = latent.T
             fill_weights(beta, chain.weight, chain.log_weight)
             count_greater(chain)

@@ -15,8 +15,6 @@ from posetta.model.latent import product_order
 # Sweeps of the annealing with four columns, fewer with more: 200 an item up to 100 items (a second
 # there, ten at 500).
 _SWEEPS_AN_ITEM, _MOST_SWEEPS, _USUAL_DIM = 200, 20_000, 4
-# Odd chains do not look at this share of the pairs.
-_FORGOTTEN = 0.1
 # With noise a pair may be seen the wrong way round now and then: so often, about.
 _REVERSED = 0.05
 
@@ -25,17 +23,16 @@ def start_latent(
     traces: Traces,
     dim: int,
     noisy: bool,
-    chain: int,
     generator: np.random.Generator,
     effort: float = 1.0,
 ) -> NDArray[np.float64]:
-    """Return latents (item, dim) to start from; chains differ.
+    """Return latents (item, dim) to start from; every call gives others.
 
     The columns are normal scores of rankings that are arranged so that their product order holds
     the pairs that the traces show in one order only, and at noise 0 none that some trace
-    contradicts. Every chain is arranged on its own from random rankings; even ones start with as
-    many relations as the traces allow, odd ones do not look at some of them. ``effort`` is a share
-    of the usual work. With one column the order is total, and the traces must agree on it.
+    contradicts. Each start is arranged on its own from random rankings, and has about as many
+    relations as the traces allow, more than a draw has. ``effort`` is a share of the usual work.
+    With one column the order is total, and the traces must agree on it.
     """
     evidence = PairEvidence.of(traces)
     before, n = evidence.before, traces.n_items
@@ -44,12 +41,9 @@ def start_latent(
         ranking = _random_extension(maximal_order(evidence, 0.0), generator)
         ranks = np.argsort(ranking)[:, None]
     else:
-        gain = _gain(before, noisy)
-        if chain % 2:
-            gain *= generator.random((n, n)) > _FORGOTTEN
         usual = min(_SWEEPS_AN_ITEM * n, _MOST_SWEEPS)
         sweeps = int(effort * usual * min(1.0, _USUAL_DIM / dim))
-        ranks = arrange(gain, contradicted, dim, sweeps, generator).T
+        ranks = arrange(_gain(before, noisy), contradicted, dim, sweeps, generator).T
     scores = ndtri((np.arange(n, 0, -1) - 0.5) / n)
     latent = scores[ranks] + 1e-6 * generator.standard_normal((n, dim))
     if (product_order(latent) & contradicted).any():
