@@ -27,8 +27,8 @@ def _cache_for_these_kernels() -> Path:
 
 # Before anything imports numba, which reads it once.
 os.environ["NUMBA_CACHE_DIR"] = str(_cache_for_these_kernels())
-# A shell starts background jobs with Ctrl-C ignored, and programs inherit that: tests that interrupt
-# would wait for ever.
+# A shell starts background jobs with Ctrl-C ignored, and programs inherit that: tests that
+# interrupt would wait for ever.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 # Most of the flow tests' time is XLA's compiler; they need its code correct, not fast.
