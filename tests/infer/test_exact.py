@@ -212,9 +212,10 @@ def test_traces_of_a_rare_order_find_it(dim):
 
 
 def test_an_answer_that_rests_on_few_draws_says_so():
-    # Opposite traces of all five items: hardly ever possible when the columns nearly agree.
+    # Opposite traces of all five items: hardly ever possible when the columns nearly agree. Closer
+    # to 1 than this, what is left of the probability is rounding, which machines do differently.
     traces = Traces.from_lists([ITEMS, ITEMS[::-1]], counts=[5, 5])
-    model = Model(dim=2, rho=0.9999)
+    model = Model(dim=2, rho=0.998)
     posterior = run(traces, model, Exact(draws=50, prior_draws=1000), 1)
     assert posterior.status == "unmixed"
     assert "raise prior_draws" in posterior.warnings[0]
