@@ -54,9 +54,7 @@ def scores(post: po.Posterior, sim: po.Simulation) -> str:
     return f"{f1:.3f} | {simple_f1:.3f} | {brier:.4f} | {simple_brier:.4f}"
 
 
-def converge(
-    n: int, rhos: list[float], seeds: list[int], max_seconds: float | None, rungs: int | None
-) -> None:
+def converge(n: int, rhos: list[float], seeds: list[int], settings: po.HardMCMC) -> None:
     print(
         "| n | rho | seed | status | seconds | processor seconds | "
         "R-hat log posterior | largest R-hat | least ESS | chain MAE | proposals/s | F1 | "
@@ -65,7 +63,6 @@ def converge(
     for rho in rhos:
         for seed in seeds:
             sim = po.simulate(n, rho=rho, seed=seed)
-            settings = po.HardMCMC(max_seconds=max_seconds, rungs=rungs)
             post, processor = timed_fit(sim.train, settings)
             memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
             print(
@@ -145,12 +142,16 @@ if __name__ == "__main__":
     parser.add_argument("--seeds", nargs="+", type=int, default=[7, 11, 19])
     parser.add_argument("--max-seconds", type=float)
     parser.add_argument("--rungs", type=int)
+    parser.add_argument("--warmup", type=int, help="sweeps before the first draw (converge)")
+    parser.add_argument("--thin", type=int, help="sweeps for each draw kept (converge)")
     parser.add_argument("--least", type=int, default=0, help="items of the smallest workflow")
     parser.add_argument("--most", type=int, default=176, help="items of the largest workflow")
     parser.add_argument("--data", type=Path, default=Path("data"))
     chosen = parser.parse_args()
     if chosen.study == "converge":
-        converge(chosen.n, chosen.rho, chosen.seeds, chosen.max_seconds, chosen.rungs)
+        lengths = {name: getattr(chosen, name) for name in ("warmup", "thin", "rungs")}
+        settings = po.HardMCMC(max_seconds=chosen.max_seconds, **lengths)
+        converge(chosen.n, chosen.rho, chosen.seeds, settings)
     elif chosen.study == "bishops":
         bishops(chosen.data, chosen.max_seconds)
     else:
