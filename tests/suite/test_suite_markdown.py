@@ -125,6 +125,9 @@ def test_the_verbs(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert "maximal (n 4, seed 7)" in capsys.readouterr().out
     assert main(["suite", "run", str(spec), "--dry-run", "--where", "method=maximal"]) == 0
     assert "nosuch" not in capsys.readouterr().out
+    either = ["--where", "method=maximal", "--where", "method=nosuch"]
+    assert main(["suite", "run", str(spec), "--dry-run", *either]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 2
     assert main(["suite", "run", str(spec)]) == 2
     assert "--out is missing" in capsys.readouterr().err
     assert main(["suite", "run", str(spec), "--out", out, "--where", "maximal"]) == 2

@@ -44,7 +44,10 @@ def run(
     ] = None,
     where: Annotated[
         list[str] | None,
-        typer.Option(help="Run only jobs with this value, such as `method=hard`; may be repeated."),
+        typer.Option(
+            help="Run only jobs with this value, such as `method=hard`. Repeated with another name: "
+            "both must hold; with the same name: either."
+        ),
     ] = None,
     retry: Annotated[bool, typer.Option("--retry", help="Run failed jobs again.")] = False,
     any_code: Annotated[
@@ -79,7 +82,9 @@ def run(
     pairs = [text.partition("=") for text in where or ()]
     if any(not equals for _, equals, _ in pairs):
         raise SettingError("--where needs NAME=VALUE, such as method=hard.")
-    values = {name: value for name, _, value in pairs}
+    values: dict[str, list[str]] = {}
+    for name, _, value in pairs:
+        values.setdefault(name, []).append(value)
     if dry_run:
         for job in selected(jobs_of(study), values):
             print(json_module.dumps(dict(job.columns)) if json else str(job))

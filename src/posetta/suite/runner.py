@@ -18,7 +18,7 @@ from posetta.errors import SettingError
 from posetta.suite.code_version import code_version
 from posetta.suite.executors import Crew, open_crew
 from posetta.suite.expand import jobs_of
-from posetta.suite.job import Job
+from posetta.suite.job import Job, matches
 from posetta.suite.progress import Progress, Watcher
 from posetta.suite.spec import Study
 from posetta.suite.store import Store
@@ -48,7 +48,7 @@ def run_study(
     executor: Any = "serial",
     threads: int | None = None,
     data_folder: str | os.PathLike[str] | None = None,
-    where: Mapping[str, str] | None = None,
+    where: Mapping[str, Any] | None = None,
     retry: bool = False,
     any_code: bool = False,
     side_by_side: bool = False,
@@ -184,12 +184,12 @@ def _stamped(outcome: Outcome, code: str, alone: bool) -> Outcome:
     return replace(outcome, record=record)
 
 
-def selected(jobs: Sequence[Job], where: Mapping[str, str]) -> list[Job]:
-    """Return the jobs whose columns have these values, as text; refuse a choice of none."""
+def selected(jobs: Sequence[Job], where: Mapping[str, Any]) -> list[Job]:
+    """Return the jobs with these values as text, each one or a list; refuse a choice of none."""
     wanted = [
         job
         for job in jobs
-        if all(str(job.columns.get(name)) == value for name, value in where.items())
+        if matches({name: str(job.columns.get(name)) for name in where}, where)
     ]
     if not wanted:
         raise SettingError(
