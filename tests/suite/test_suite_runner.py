@@ -50,7 +50,7 @@ def stamps(folder: Path) -> dict[str, int]:
 
 
 def test_a_study_runs_and_is_not_run_again(tmp_path: Path):
-    study = tiny(reference="maximal")
+    study = tiny(reference="maximal", second_reference="majority")
     ended = run_study(study, tmp_path / "out")
     assert (ended.n_jobs, ended.n_ran, ended.n_failed, ended.n_left) == (4, 4, 0, 0)
     before = stamps(tmp_path / "out")
@@ -60,6 +60,8 @@ def test_a_study_runs_and_is_not_run_again(tmp_path: Path):
     assert stamps(tmp_path / "out") == before
     rows = tidy_rows(Store(tmp_path / "out"))
     assert [row["mae_reference"] == 0.0 for row in rows] == [True, False] * 2
+    assert [row["mae_second"] == 0.0 for row in rows] == [False, True] * 2
+    assert rows[0]["mae_second"] == rows[1]["mae_reference"]
     assert all(row["alone"] and row["cores"] >= 1 for row in rows)
 
 

@@ -148,6 +148,7 @@ def test_a_budget_of_iterations_is_that_of_the_paper():
         ({"methods": {"hard": 5}}, "must be a table, or false"),
         ({"model": {"rho": 2.0}, "methods": {"hard": {}}}, "rho=2.0"),
         ({"reference": "nuts"}, "reference='nuts'"),
+        ({"second_reference": "nuts"}, "second_reference='nuts'"),
         ({"thresholds": [1.5]}, "thresholds"),
         ({"thresholds": []}, "one or more numbers"),
         ({"rules": ["best"]}, "'best-f1'"),

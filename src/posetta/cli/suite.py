@@ -45,8 +45,8 @@ def run(
     where: Annotated[
         list[str] | None,
         typer.Option(
-            help="Run only jobs with this value, such as `method=hard`. Repeated with another name: "
-            "both must hold; with the same name: either."
+            help="Run only jobs with this value, such as `method=hard`; may be repeated. Of "
+            "several values of one name either will do."
         ),
     ] = None,
     retry: Annotated[bool, typer.Option("--retry", help="Run failed jobs again.")] = False,

@@ -18,6 +18,7 @@ from posetta.suite.table import Row, tidy_rows
 _PAPER = Path(__file__).parent / "paper"
 _HEADINGS = {
     "mae_reference": "MAE to {reference}",
+    "mae_second": "MAE to {second_reference}",
     "mae_truth": "MAE to truth",
     "f1_50": "F1 at 1/2",
     "f1_33": "F1 at 1/3",
@@ -62,7 +63,7 @@ def markdown_tables(store: Store) -> str:
     spec, rows = head["spec"], tidy_rows(store)
     parts = [f"# {spec['title']}", _state(head, rows)]
     for table in spec["tables"]:
-        parts.append(_table(table, rows, head["plan"], spec["reference"]))
+        parts.append(_table(table, rows, head["plan"], spec))
     failures = [row for row in rows if row["outcome"] == "failed"]
     if failures:
         lines = [f"- {row['job']}: {row['error']}" for row in failures]
@@ -100,7 +101,10 @@ def _state(head: Mapping[str, Any], rows: Sequence[Row]) -> str:
 
 
 def _table(
-    table: Mapping[str, Any], rows: Sequence[Row], plan: Sequence[Mapping[str, Any]], reference: str
+    table: Mapping[str, Any],
+    rows: Sequence[Row],
+    plan: Sequence[Mapping[str, Any]],
+    spec: Mapping[str, Any],
 ) -> str:
     keys, columns = list(table["rows"]), list(table["columns"])
     where = table.get("where", {})
@@ -115,7 +119,7 @@ def _table(
     spots = [(column, at) for column in columns for at in spread]
     headings = [*keys, "jobs"]
     for column, at in spots:
-        name = _HEADINGS.get(column, column.replace("_", " ")).format(reference=reference)
+        name = _HEADINGS.get(column, column.replace("_", " ")).format(**spec)
         values = [_OTHERWISE if value is None else str(value) for value in at.values()]
         headings.append(", ".join([name] * (len(columns) > 1 or not at) + values))
     lines = [f"## {table['title']}", "", _line(headings)]

@@ -187,9 +187,7 @@ def _stamped(outcome: Outcome, code: str, alone: bool) -> Outcome:
 def selected(jobs: Sequence[Job], where: Mapping[str, Any]) -> list[Job]:
     """Return the jobs with these values as text, each one or a list; refuse a choice of none."""
     wanted = [
-        job
-        for job in jobs
-        if matches({name: str(job.columns.get(name)) for name in where}, where)
+        job for job in jobs if matches({name: str(job.columns.get(name)) for name in where}, where)
     ]
     if not wanted:
         raise SettingError(

@@ -37,6 +37,8 @@ class Study:
     """Settings by label; a label is the method's name unless its table says ``method = ...``."""
     reference: str | None = None
     """Label that pair probabilities are compared with, on the same data set."""
+    second_reference: str | None = None
+    """Another such label."""
     thresholds: tuple[float, ...] = (0.5, 1 / 3)
     rules: tuple[str, ...] = ()
     """Decoders beside the thresholds, whose F1 is measured as well: see `Posterior.decode`."""
@@ -59,8 +61,9 @@ class Study:
             raise SettingError(
                 f"thresholds={list(self.thresholds)} must be one or more numbers in [0, 1)."
             )
-        if self.reference is not None and self.reference not in self.methods:
-            raise SettingError(f"reference={self.reference!r} is not among the methods.")
+        for name in ("reference", "second_reference"):
+            if (label := getattr(self, name)) is not None and label not in self.methods:
+                raise SettingError(f"{name}={label!r} is not among the methods.")
         for name, values in {**self.axes, **self.axes.get("model", {})}.items():
             if name != "model" and not (isinstance(values, list) and values):
                 raise SettingError(f"axes.{name}={values!r} must be a list of one value or more.")

@@ -28,26 +28,26 @@ def tidy_rows(store: Store) -> list[Row]:
     """Return a row for every job of the plan that ended, in the order of the plan.
 
     Infinite values are floats. ``mae_reference`` and ``pearson_reference`` compare the pair
-    probabilities with those of the study's reference method on the same data set and variant.
+    probabilities with those of the study's reference method on the same data set and variant,
+    ``mae_second`` and ``pearson_second`` with those of its second reference.
     """
     head = store.head
     latest = store.latest()
-    reference = head["spec"]["reference"]
     planned = [(entry, latest[entry["hash"]]) for entry in head["plan"] if entry["hash"] in latest]
-    rows = []
-    references = {
-        (entry["data"], variant): record["folder"]
-        for entry, record in planned
-        if entry["columns"]["method"] == reference and record["outcome"] == "done"
-        for variant in (entry["columns"].get("variant"), *entry["also"])
-    }
+    rows = [_row(entry, record) for entry, record in planned]
     matrix = cache(_precedence)
-    for entry, record in planned:
-        row = _row(entry, record)
-        place = references.get((entry["data"], entry["columns"].get("variant")))
-        if place is not None and record["outcome"] == "done":
-            row |= _agreement(matrix(record["folder"]), matrix(place))
-        rows.append(row)
+    for kind, label in (("reference", "reference"), ("second", "second_reference")):
+        method = head["spec"].get(label)  # folders of earlier versions know one reference only
+        references = {
+            (entry["data"], variant): record["folder"]
+            for entry, record in planned
+            if entry["columns"]["method"] == method and record["outcome"] == "done"
+            for variant in (entry["columns"].get("variant"), *entry["also"])
+        }
+        for row, (entry, record) in zip(rows, planned, strict=True):
+            place = references.get((entry["data"], entry["columns"].get("variant")))
+            if place is not None and record["outcome"] == "done":
+                row |= _agreement(matrix(record["folder"]), matrix(place), kind)
     return rows
 
 
@@ -85,15 +85,16 @@ def _precedence(folder: Path) -> tuple[tuple[str, ...], NDArray[np.float64]]:
 def _agreement(
     own: tuple[tuple[str, ...], NDArray[np.float64]],
     other: tuple[tuple[str, ...], NDArray[np.float64]],
+    kind: str,
 ) -> Row:
     """Return mean absolute difference and correlation of two sets of pair probabilities."""
     if set(own[0]) != set(other[0]) or len(own[0]) < 2:
         return {}
     off_diagonal = ~np.eye(len(own[0]), dtype=bool)
     p, q = own[1][off_diagonal], in_order_of(own[0], *other)[off_diagonal]
-    row: Row = {"mae_reference": float(np.abs(p - q).mean())}
+    row: Row = {f"mae_{kind}": float(np.abs(p - q).mean())}
     if np.ptp(p) > 0.0 and np.ptp(q) > 0.0:
-        row["pearson_reference"] = float(np.corrcoef(p, q)[0, 1])
+        row[f"pearson_{kind}"] = float(np.corrcoef(p, q)[0, 1])
     return row
 
 
