@@ -154,7 +154,10 @@ def recompute() -> None:
 
 
 def moves(n: int, seconds: float) -> None:
-    """Print effective draws a second with every move, and with each left out."""
+    """Print effective draws a second with every move, and with each left out.
+
+    Means over eight chains and their standard errors; each chain has its own start.
+    """
     usual = a_chain(n, 4, 0, 1).plan.mix
     cases = {"all": usual}
     for k, kind in enumerate(KINDS):
@@ -163,17 +166,19 @@ def moves(n: int, seconds: float) -> None:
         cases[f"without {kind}"] = without
     print("| moves | log posterior ESS/s | relations ESS/s |")
     for name, mix in cases.items():
-        spent = 0.0
-        chains = [a_chain(n, 20_000, 1000, 5, c) for c in range(2)]
-        for chain in chains:
+        rates = []
+        for number in range(8):
+            chain = a_chain(n, 20_000, 1000, 5, number)
             chain.plan = chain.plan._replace(mix=mix)
             chain.sweep(1000)
             began = time.process_time()
             while time.process_time() - began < seconds and chain.n_kept < 20_000:
                 chain.sweep(100)
-            spent += time.process_time() - began
-        ess = [size / spent for size in effective(chains)]
-        print(f"| {name} | {ess[0]:.1f} | {ess[1]:.1f} |", flush=True)
+            spent = time.process_time() - began
+            rates.append([size / spent for size in effective([chain])])
+        mean, error = np.mean(rates, axis=0), np.std(rates, axis=0, ddof=1) / np.sqrt(len(rates))
+        cells = [f"{m:.0f} ± {e:.0f}" for m, e in zip(mean, error, strict=True)]
+        print(f"| {name} | {cells[0]} | {cells[1]} |", flush=True)
 
 
 if __name__ == "__main__":

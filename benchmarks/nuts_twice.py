@@ -4,8 +4,8 @@
 
 Data: the paper's generator (dim 4, beta 1), n full traces chosen for coverage. The difference of
 two pair probabilities is divided by its Monte Carlo standard error, from the effective draws of
-both runs. Over the uncertain pairs (standard error above 0.005) the root mean square of these scores is
-near 1 if the errors are honest.
+both runs. Over the uncertain pairs (standard error above 0.005) the root mean square of these
+scores is near 1 if the errors are honest.
 """
 
 from __future__ import annotations
