@@ -8,8 +8,10 @@ import runpy
 from pathlib import Path
 
 import pytest
+from tests.suite.studies import tiny
 
 import posetta
+from posetta.suite import run_study
 
 ROOT = Path(__file__).resolve().parents[1]
 FENCED = re.DOTALL | re.MULTILINE
@@ -64,3 +66,27 @@ def test_the_readme_tree_is_the_tree_of_the_code() -> None:
         if (path / "__init__.py").is_file()
     }
     assert named == rooms
+
+
+def test_tables_of_studies_fill_pages(tmp_path: Path) -> None:
+    run_study(tiny(), tmp_path / "study", where={"n": "4"})
+    (tmp_path / "docs" / "results").mkdir(parents=True)
+    page = tmp_path / "docs" / "page.md"
+    page.write_text(
+        "Before\n<!-- table: tiny / Scores -->\nold\n<!-- end -->\nbetween\n"
+        "<!-- table: other / Scores -->\nkept\n<!-- end -->\nafter\n"
+    )
+    script = runpy.run_path(str(ROOT / "tools" / "fill_pages.py"))
+    script["main"].__globals__["DOCS"] = tmp_path / "docs"
+    for _ in range(2):  # and again, over what is there now
+        script["main"]([str(tmp_path / "study")])
+        text = page.read_text()
+        assert text.startswith("Before\n<!-- table: tiny / Scores -->\n| n | method | F1")
+        assert "| 4 | maximal | " in text
+        assert "old" not in text
+        assert "jobs" not in text  # the rows shown lack none
+        assert "| 6 |" not in text  # no job of these has run
+        assert text.endswith("between\n<!-- table: other / Scores -->\nkept\n<!-- end -->\nafter\n")
+    rows = (tmp_path / "docs" / "results" / "tiny.csv").read_text().splitlines()
+    assert len(rows) == 3
+    assert rows[0].startswith("n,seed,method,status")

@@ -1,0 +1,95 @@
+"""Bring the tables of studies into the documentation: ``python tools/fill_pages.py DIR...``.
+
+Each DIR is the folder of a study that ``posetta suite run`` filled. A page of docs/ holds a table
+between two comments:
+
+    <!-- table: STUDY / TITLE -->
+    <!-- end -->
+
+Everything between them is replaced. Rows without a finished job are left out, and so is the column
+that counts jobs if no job is missing. The tidy table goes to docs/results/STUDY.csv, with four
+digits of every number.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+import sys
+from pathlib import Path
+
+from posetta.suite import Store
+from posetta.suite.markdown import markdown_tables
+from posetta.suite.table import columns_of, tidy_rows
+
+DOCS = Path(__file__).parent.parent / "docs"
+BLOCK = re.compile(r"<!-- table: (\w+) / (.*?) -->\n.*?<!-- end -->", re.DOTALL)
+# What says nothing to a reader of the table, or is the same in all rows.
+LEFT_OUT = {"outcome", "cores", "alone", "error", "notes", "job", "data", "is_point", "mean_length"}
+
+
+def sections(store: Store) -> dict[str, str]:
+    """Return the study's tables by title."""
+    _, *parts = markdown_tables(store).split("\n## ")
+    titles = [part.partition("\n") for part in parts]
+    return {title: content.strip() for title, _, content in titles}
+
+
+def for_page(table: str) -> str:
+    """Return a table without rows that stand for no job, and without a count that says nothing."""
+    lines = table.splitlines()
+    grid = [line for line in lines if line.startswith("|")]
+    cells = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in grid]
+    at = cells[0].index("jobs")
+    body = [row for row in cells[2:] if not row[at].startswith("0/")]
+    complete = all(row[at].split("/")[0] == row[at].split("/")[1] for row in body)
+    kept = [k for k in range(len(cells[0])) if k != at or not complete]
+    shown = ["| " + " | ".join(row[k] for k in kept) + " |" for row in [*cells[:2], *body]]
+    return "\n".join([*shown, *lines[len(grid) :]])
+
+
+def fill(page: Path, study: str, tables: dict[str, str]) -> int:
+    """Replace the study's tables in a page; return how many there are."""
+    count = 0
+
+    def replaced(found: re.Match[str]) -> str:
+        nonlocal count
+        if found[1] != study:
+            return found[0]
+        count += 1
+        return f"<!-- table: {study} / {found[2]} -->\n{for_page(tables[found[2]])}\n<!-- end -->"
+
+    text = page.read_text(encoding="utf-8")
+    page.write_text(BLOCK.sub(replaced, text), encoding="utf-8")
+    return count
+
+
+def write_results(store: Store, target: Path) -> None:
+    """Write the tidy table, rounded."""
+    rows = tidy_rows(store)
+    names = [
+        name
+        for name in columns_of(rows)
+        if name not in LEFT_OUT and any(row.get(name) is not None for row in rows)
+    ]
+    with target.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(names)
+        for row in rows:
+            values = (row.get(name) for name in names)
+            writer.writerow(f"{v:.4g}" if isinstance(v, float) else v for v in values)
+
+
+def main(folders: list[str]) -> None:
+    """Fill pages and results from the folders of studies."""
+    for folder in folders:
+        store = Store(folder)
+        study = store.head["spec"]["study"]
+        tables = sections(store)
+        count = sum(fill(page, study, tables) for page in sorted(DOCS.rglob("*.md")))
+        write_results(store, DOCS / "results" / f"{study}.csv")
+        print(f"{study}: {count} tables, results/{study}.csv")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
