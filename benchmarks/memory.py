@@ -18,7 +18,6 @@ import argparse
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +25,7 @@ from numpy.typing import NDArray
 import posetta as po
 from posetta.infer import Settings
 from posetta.infer.methods import settings_of
+from posetta.suite.pinning import forget_peak, peak_megabytes
 
 CHAINS = 4
 # As few iterations as a method allows, with so many draws of each chain.
@@ -55,24 +55,19 @@ def default_draws(method: str) -> int:
     return int(getattr(settings, "draws", 0) * getattr(settings, "chains", 1))
 
 
-def memory_now(field: str) -> float:
-    """Return a line of the kernel's account of this process, in MB."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(field):
-            return float(line.split()[1]) / 1024.0
-    raise SystemExit(f"/proc/self/status has no {field}: this benchmark needs Linux.")
-
-
 def one_fit(method: str, n: int, n_traces: int, draws: int) -> None:
     """Print the MB that a fit needs at its peak."""
     small = po.simulate(6, seed=1, ip_cov=None, n_traces=6)
     settings = SHORT[method](draws)
     po.fit(small.train, settings, seed=1)
     sim = po.simulate(n, rho=0.9, seed=7, ip_cov=None, n_traces=n_traces, n_test=1)
-    before = memory_now("VmRSS")
-    Path("/proc/self/clear_refs").write_text("5")  # the high-water mark starts anew
+    forget_peak()
+    before = peak_megabytes()
     po.fit(sim.train, settings, seed=1)
-    print(memory_now("VmHWM") - before)
+    peak = peak_megabytes()
+    if before is None or peak is None:
+        raise SystemExit("this system does not tell the memory of a process.")
+    print(peak - before)
 
 
 def measured(method: str, n: int, n_traces: int, draws: int) -> float:
