@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from math import isfinite
 from typing import Any
@@ -13,6 +14,8 @@ def plain(value: Any) -> Any:
         return {str(key): plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
         return [plain(part) for part in value]
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
     if hasattr(value, "tolist"):  # arrays and scalars of numpy, which need not be loaded here
         return plain(value.tolist())
     return None if isinstance(value, float) and not isfinite(value) else value

@@ -227,6 +227,11 @@ def test_control_characters_do_not_reach_the_terminal(
     printed = capsys.readouterr().out
     assert "\x1b" not in printed
     assert "\\x1b[31mred" in printed
+    assert main(["fit", str(path), "--method", "maximal", "--quiet"]) == 0
+    assert "\x1b" not in capsys.readouterr().err  # notes
+    path.write_text(json.dumps({"items": ["\x1b[31mred", "\x1b[31mred"]}) + "\n")
+    assert main(["fit", str(path), "--method", "maximal"]) == 2
+    assert "\x1b" not in capsys.readouterr().err  # a refusal
 
 
 def test_the_universe_can_be_fixed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

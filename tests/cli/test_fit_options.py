@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from pathlib import Path
 
@@ -145,9 +146,9 @@ def test_toml_goes_there_and_back(tmp_path: Path) -> None:
     odd = 'a "quoted" \\ label\n\x7f é'
     path = tmp_path / "settings.toml"
     path.write_text(to_toml({"inputs": [odd], "seed": 3, "tau": None}, {"starts": ("hard",)}))
-    given = read_config(str(path), ["inputs", "seed", "tau"])
-    assert given == {"inputs": [odd], "seed": "3", "set_": ['starts=["hard"]']}
-    assert parse_assignments(given["set_"]) == {"starts": ("hard",)}
+    given, of_the_method = read_config(str(path), ["inputs", "seed", "tau"])
+    assert given == {"inputs": [odd], "seed": "3"}
+    assert parse_assignments(of_the_method) == {"starts": ("hard",)}
     assert parse_assignments(["share=0.5", "name=plain text"]) == {
         "share": 0.5, "name": "plain text",
     }  # fmt: skip
@@ -212,3 +213,31 @@ def test_quiet_prints_nothing_when_nothing_is_wrong(
     assert main(["fit", str(runs), "--method", "maximal", "--quiet"]) == 0
     shown = capsys.readouterr()
     assert shown.out == shown.err == ""
+
+
+def test_the_command_line_wins_setting_by_setting(runs: Path, tmp_path: Path) -> None:
+    config = tmp_path / "settings.toml"
+    config.write_text("method = 'exact'\n[settings]\ndraws = 20\nprior_draws = 3000\n")
+    out = tmp_path / "out"
+    given = ["--config", str(config), "--set", "prior_draws=4000", "--out", str(out)]
+    assert main(["fit", str(runs), *given, "--quiet"]) == 0
+    settings = tomllib.loads((out / "settings.toml").read_text())["settings"]
+    assert settings == {"draws": 20, "prior_draws": 4000}
+    assert load(out).settings["draws"] == 20
+
+
+def test_a_path_is_not_read_as_an_option() -> None:
+    for path in ("data/noise=0.1/seed=7.jsonl", "noise=0.1/a.csv", "out/dim=4"):
+        message = f"{path}: there is no such file."
+        assert in_our_words(message, ["noise", "seed", "dim"], []) == message
+    assert in_our_words("noise=0.1 is bad", ["noise"], []) == "--noise 0.1 is bad"
+
+
+def test_a_file_name_that_is_not_utf8_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = os.fsdecode(os.fsencode(str(tmp_path)) + b"/runs\xff.txt")
+    Path(path).write_text(RUNS)
+    assert main(["fit", path, "--method", "maximal", "--out", str(tmp_path / "out")]) == 2
+    assert "runs\\xff.txt: this file name is not UTF-8" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()

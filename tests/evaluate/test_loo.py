@@ -133,8 +133,10 @@ def test_points_other_traces_and_single_draws_are_refused():
 
 def test_loo_of_no_traces_is_zero():
     empty = traces_of()
-    found = loo(fit(empty, Exact(draws=5, prior_draws=1000)), empty)
+    found = loo(fit(empty, Exact(draws=25, prior_draws=1000)), empty)
     assert (found.elpd, found.p_loo, found.standard_error, found.warnings) == (0.0, 0.0, 0.0, ())
+    few = loo(fit(empty, Exact(draws=24, prior_draws=1000)), empty)
+    assert "24 draws are too few for Pareto k" in few.warnings[0]
 
 
 # -- where importance weights cannot see ----------------------------------------------------------

@@ -306,6 +306,7 @@ def test_a_short_run_is_called_unmixed() -> None:
 GOOD = {
     "r_hat_max": 1.0,
     "ess_min": 900.0,
+    "pair_r_hat_99": 1.1,
     "chain_mae_max": 0.0,
     "divergences": 0,
     "divergent_share": 0.0,
@@ -319,6 +320,7 @@ GOOD = {
         ({}, False, "ok", None),
         ({"r_hat_max": 1.2}, False, "unmixed", "warmup"),
         ({"ess_min": 20.0}, False, "unmixed", "draws"),
+        ({"pair_r_hat_99": 24.0}, False, "unmixed", "draws"),
         ({"r_hat_max": 1.2, "depth_saturation": 0.5}, False, "unmixed", "max_depth"),
         ({"depth_saturation": 0.5}, False, "ok", "max_depth"),
         ({"divergences": 40, "divergent_share": 0.04}, False, "diverged", "target_accept"),

@@ -161,7 +161,8 @@ def test_ablation_shows_every_run(tmp_path) -> None:
     runs = [line for line in f1.lines if line.get_marker() == "."]
     assert sum(len(line.get_xdata()) for line in runs) == len(STUDY)
     finite = [line for line in nll.lines if line.get_marker() == "."]
-    assert sum(len(line.get_xdata()) for line in finite) == len(STUDY) // 2  # inf is left out
+    assert sum(len(line.get_xdata()) for line in finite) == len(STUDY) // 2
+    assert sum(text.get_text().startswith("∞ ") for text in nll.texts) == 6  # and said
     save_figure(figure, tmp_path / "ablation.png")
 
 
@@ -176,6 +177,19 @@ def test_regimes_fill_the_best_marker(tmp_path) -> None:
         "$regime_50",
     ]
     save_figure(figure, tmp_path / "regimes.svg")
+
+
+def test_a_mean_without_its_infinite_runs_is_never_the_best() -> None:
+    rows = [
+        {"regime": "r", "method": "hard", "nll": 1.0},
+        {"regime": "r", "method": "hard", "nll": float("inf")},
+        {"regime": "r", "method": "nuts", "nll": 2.0},
+        {"regime": "r", "method": "maximal", "nll": float("inf")},
+    ]
+    (ax,) = regimes(rows, metrics=("nll",)).axes
+    names = {c.lines[0].get_gid() or c.get_gid() for c in ax.containers}
+    assert names == {"other-hard-0", "best-nuts-0"}
+    assert [text.get_text() for text in ax.texts] == ["∞ 1/2", "∞ 1/1"]
 
 
 def test_an_empty_table_is_said() -> None:

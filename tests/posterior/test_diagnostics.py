@@ -94,17 +94,42 @@ def test_chains_that_disagree_on_the_order_are_seen():
 
 
 @pytest.mark.parametrize(
-    ("r_hat", "ess", "stopped", "status"),
+    ("r_hat", "ess", "pairs", "stopped", "status"),
     [
-        (1.01, 500.0, False, "ok"),
-        (1.2, 500.0, False, "unmixed"),
-        (1.01, 20.0, False, "unmixed"),
-        (1.01, 500.0, True, "budget_reached"),
+        (1.01, 500.0, 1.2, False, "ok"),
+        (1.2, 500.0, 1.0, False, "unmixed"),
+        (1.01, 20.0, 1.0, False, "unmixed"),
+        (1.01, 500.0, 24.0, False, "unmixed"),
+        (1.01, 500.0, np.inf, False, "unmixed"),
+        (np.nan, np.nan, np.nan, False, "unmixed"),
+        (1.01, 500.0, 1.0, True, "budget_reached"),
     ],
 )
-def test_the_status_follows_from_the_gate(r_hat, ess, stopped, status):
-    found = {"r_hat_max": r_hat, "ess_min": ess, "chain_mae_max": 0.1}
+def test_the_status_follows_from_the_gate(r_hat, ess, pairs, stopped, status):
+    found = {"r_hat_max": r_hat, "ess_min": ess, "pair_r_hat_99": pairs, "chain_mae_max": 0.1}
     word, warnings = mixing_status(found, stopped=stopped, remedy="Raise warmup.")
     assert word == status
     assert bool(warnings) == (status != "ok")
     assert status != "unmixed" or "Raise warmup." in warnings[0]
+
+
+def test_too_few_draws_are_not_judged_to_be_good():
+    latent = np.random.default_rng(1).normal(size=(2, 3, 5, 2))
+    quantities = {"log_posterior": latent[:, :, 0, 0], "rho": np.full((2, 3), 0.5)}
+    found = chain_diagnostics(quantities, Draws.pack(product_order(latent)), latent)
+    assert all(np.isnan(found[name]) for name in ("r_hat_max", "ess_min", "pair_mcse_max"))
+    status, warnings = mixing_status(found, stopped=True, remedy="Raise draws.")
+    assert status == "budget_reached"
+    assert "too few draws" in warnings[0]
+
+
+def test_chains_that_hold_a_pair_in_opposite_orders_have_not_mixed():
+    generator = np.random.default_rng(2)
+    latent = generator.normal(size=(4, 400, 6, 2))
+    latent[:2, :, 0] += 6.0  # two chains hold item 0 first, two last; no scalar shows it
+    latent[2:, :, 0] -= 6.0
+    quantities = {"log_posterior": generator.normal(size=(4, 400))}
+    found = chain_diagnostics(quantities, Draws.pack(product_order(latent)))
+    status, warnings = mixing_status(found, stopped=False, remedy="Raise warmup.")
+    assert status == "unmixed"
+    assert "R-hat of uncertain pairs" in warnings[0]

@@ -7,7 +7,7 @@ from tests.posterior.examples import hard_posterior, three_draws
 
 from posetta.data import Traces
 from posetta.infer import fit
-from posetta.posterior.findings import SURE, findings, free, sentences
+from posetta.posterior.findings import SURE, PairFinding, findings, free, sentences, undecided
 
 TRACES = Traces.from_lists(
     [["a", "b", "c"], ["b", "a", "c"], ["a", "b", "d"]], items=list("abcd"), counts=[5, 1, 2]
@@ -66,6 +66,13 @@ def test_where_nothing_is_open_the_least_sure_is_named() -> None:
     told = sentences(hard_posterior(closures, np.ones(20), np.zeros(20), TRACES))
     assert told[2].startswith('It is likely but not sure that "b" must come before "c"')
     assert not any(sentence.startswith('"b" must') for sentence in told)
+
+
+def test_what_the_traces_showed_is_said_of_both_orders() -> None:
+    likely = PairFinding("a", "b", before=0.95, after=0.0, free=0.05, n_first=7, n_second=1)
+    assert "7 traces show this order and 1 the other" in undecided(likely)
+    rare = PairFinding("a", "b", before=0.5, after=0.2, free=0.3, n_first=0, n_second=1)
+    assert "0 traces show this order and 1 the other" in undecided(rare)
 
 
 def test_a_single_order_has_no_probabilities() -> None:

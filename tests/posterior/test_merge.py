@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.posterior.examples import hard_posterior, relaxed_posterior
 
-from posetta import Exact, HardMCMC, InputError, Model, Traces, fit
+from posetta import Exact, HardMCMC, InputError, Model, Traces, fit, load, save
 from posetta.evaluate import waic
 from posetta.model.latent import product_order
 from posetta.posterior import merge
@@ -34,7 +34,8 @@ def test_chains_stand_side_by_side():
     np.testing.assert_array_equal(both.draws.log_likelihood[:2], a.draws.log_likelihood)
     assert both.settings["chains"] == 4
     assert both.diagnostics["divergences"] == 3
-    assert both.diagnostics["r_hat"].keys() == {"log_likelihood", "relations", "beta"}
+    assert both.settings["merged_seeds"] == [1, 2]
+    assert both.diagnostics["r_hat"].keys() == {"log_density", "relations", "beta"}
     assert merge([a]).precedence == pytest.approx(a.precedence)
 
 
@@ -100,6 +101,34 @@ def test_others_are_refused(other, word):
 def test_the_same_chains_twice_are_no_agreement():
     with pytest.raises(InputError, match="same seed"):
         merge([run(1), run(2), replace(run(3), seed=1)])
+
+
+def test_the_same_chains_twice_are_found_in_merged_runs_too():
+    a, b = run(1), run(2)
+    with pytest.raises(InputError, match="same seed"):
+        merge([merge([a, b]), b])
+    assert merge([merge([a, b]), run(3)]).settings["merged_seeds"] == [1, 2, 3]
+
+
+def test_statistics_are_merged_and_judged():
+    def with_lp(seed):
+        one = run(seed)
+        lp = np.random.default_rng(seed).normal(size=(2, one.draws.n_draws))
+        return replace(one, draws=replace(one.draws, statistics={"lp": lp}))
+
+    a, b = with_lp(1), with_lp(2)
+    both = merge([a, b])
+    np.testing.assert_array_equal(both.draws.statistics["lp"][2:], b.draws.statistics["lp"])
+    assert not merge([a, run(3)]).draws.statistics  # one of them does not have it
+    far = replace(b, draws=replace(b.draws, statistics={"lp": b.draws.statistics["lp"] + 50.0}))
+    assert merge([a, far]).diagnostics["r_hat"]["log_density"] > 1.5
+
+
+def test_a_loaded_run_merges_with_a_fresh_one(tmp_path):
+    a = run(1, settings={"starts": ("prior",), "checkpoint": tmp_path / "run.npz"})
+    b = run(2, settings={"starts": ("prior",)})
+    save(a, tmp_path / "a")
+    assert merge([load(tmp_path / "a"), b]).draws.n_chains == 4
 
 
 def test_what_has_no_chains_is_refused():

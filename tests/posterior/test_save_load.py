@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.posterior.examples import TRAIN, hard_posterior, relaxed_posterior, three_draws
 from tests.strategies import hostile_labels
 
-from posetta import Exact, InputError, Model, Traces, fit, load, read_traces, save
+from posetta import Exact, HardMCMC, InputError, Model, Traces, fit, load, read_traces, save
 from posetta.model.latent import product_order
 from posetta.posterior.io import DRAWS_FILE, SUMMARY_FILE, summary
 from posetta.posterior.tree import _chunks
@@ -418,3 +418,16 @@ def test_other_wrong_values(folder, changes):
     edit(folder, **changes)
     with pytest.raises(InputError, match="out is damaged and cannot be read"):
         load(folder)
+
+
+def test_versions_and_statistics_are_those_of_the_fit(tmp_path):
+    post = fit(TRAIN, HardMCMC(draws=10, warmup=10, chains=2), seed=1)
+    old = replace(post, made_with={**post.made_with, "posetta": "0.0.1", "python": "3.10.0"})
+    save(old, tmp_path / "a")
+    save(load(tmp_path / "a"), tmp_path / "b")
+    told = json.loads((tmp_path / "b" / "result.json").read_text())
+    assert told["posetta_version"] == "0.0.1"
+    assert told["environment"]["python"] == "3.10.0"
+    again = load(tmp_path / "b")
+    np.testing.assert_array_equal(again.draws.statistics["lp"], post.draws.statistics["lp"])
+    assert post.to_datatree()["sample_stats"]["lp"].shape == (2, 10)

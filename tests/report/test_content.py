@@ -16,7 +16,7 @@ from posetta.posterior import Draws, predictive
 from posetta.report.content import content, verdict
 from posetta.report.convergence import convergence_content
 from posetta.report.examples import example_traces
-from posetta.report.reproduce import command, snippet
+from posetta.report.reproduce import snippet
 from posetta.report.scalars import scalar_content
 from posetta.report.surprise import surprise_content, thinned
 
@@ -167,18 +167,18 @@ def test_other_items_and_bad_thresholds_are_refused() -> None:
         content(posterior, threshold=1.0)
 
 
-def test_the_command_says_what_is_not_the_default() -> None:
+def test_the_settings_file_is_shown_as_it_is() -> None:
     posterior = drawn_posterior()
-    report = replace(posterior.traces.report, files=("my runs.jsonl",))
-    posterior = replace(posterior, traces=replace(posterior.traces, report=report))
-    assert command(posterior) == (
-        "posetta fit 'my runs.jsonl' --method hard --dim 2 --noise 0.05 --draws 40 --warmup 10 "
-        "--chains 2 --seed 3 --out result"
-    )
-    assert command(replace(posterior, model=Model(noise=None))).count("--noise infer") == 1
-    assert command(replace(posterior, settings={"rungs": 3})) is None  # no option for it
-    assert command(drawn_posterior()) is None  # no file
-    assert command(replace(posterior, method="by hand")) is None
+    shown = content(posterior, settings="seed = 3\n")["provenance"]
+    assert shown["command"] == "seed = 3\n"
+    assert content(posterior)["provenance"]["command"] is None
+
+
+def test_a_stopped_search_is_no_rule() -> None:
+    point = fit(Traces.from_lists([["a", "b"]]), method="maximal")
+    assert "nothing to converge" in content(point)["head"]["status_words"]
+    stopped = content(with_status(point, "budget_reached", "Raise max_seconds."))["head"]
+    assert "ended before it was done" in stopped["status_words"]
 
 
 def test_the_snippet_makes_the_same_fit_again() -> None:
@@ -188,6 +188,9 @@ def test_the_snippet_makes_the_same_fit_again() -> None:
     names = {"traces": traces}
     exec(code, names)
     assert np.array_equal(names["post"].precedence, first.precedence)
+    with pytest.raises(AssertionError, match="another way"):
+        exec(code, {"traces": Traces.from_lists([["a", "b", "c"]])})
+    assert snippet(replace(first, settings={**first.settings, "merged_seeds": [5, 6]})) is None
 
 
 def test_the_status_carries_its_remedy() -> None:

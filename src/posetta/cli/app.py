@@ -22,7 +22,7 @@ from posetta.cli.report import report
 from posetta.cli.show import show
 from posetta.cli.simulate import simulate
 from posetta.cli.suite import suite
-from posetta.cli.words import in_our_words
+from posetta.cli.words import in_our_words, plain
 from posetta.errors import InputError, MissingExtra, SettingError
 
 BAD_INPUT = 2
@@ -79,17 +79,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise KeyboardInterrupt
         return int(code or 0)
     except (KeyboardInterrupt, typer.Abort):
-        print("posetta: interrupted; nothing was written.", file=sys.stderr)
+        kept = "what was finished is kept" if words[:1] == ["suite"] else "nothing was written"
+        print(f"posetta: interrupted; {kept}.", file=sys.stderr)
         return BAD_INPUT
     except (InputError, SettingError, MissingExtra) as error:
         message = in_our_words(str(error), *_names(command, words))
-        print(f"posetta: {message}", file=sys.stderr)
+        print(plain(f"posetta: {message}"), file=sys.stderr)
         return BAD_INPUT
     except BrokenPipeError:
         sys.stdout = None  # whoever read us has gone: nothing more to say, at exit neither
         return BAD_INPUT
     except OSError as error:
-        print(f"posetta: cannot write the output: {error.strerror or error}.", file=sys.stderr)
+        where = f" {error.filename}" if error.filename else " the output"
+        why = plain(f"cannot read or write{where}: {error.strerror or error}.")
+        print(f"posetta: {why}", file=sys.stderr)
         return BAD_INPUT
     except Exception as error:
         # typer's usage errors (unknown option, missing argument) know how to show themselves.

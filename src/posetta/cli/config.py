@@ -14,8 +14,11 @@ OF_THE_METHOD = "settings"
 """Table of a settings file with whatever has no option of its own, as ``--set`` takes it."""
 
 
-def read_config(path: str, options: Iterable[str]) -> dict[str, Any]:
-    """Read a settings file; its keys are the long options, with ``-`` or ``_``."""
+def read_config(path: str, options: Iterable[str]) -> tuple[dict[str, Any], list[str]]:
+    """Read a settings file: options by name, and settings of the method as ``--set`` takes them.
+
+    Its keys are the long options, with ``-`` or ``_``.
+    """
     try:
         content = tomllib.loads(Path(path).read_bytes().decode("utf-8"))
     except OSError as error:
@@ -24,10 +27,11 @@ def read_config(path: str, options: Iterable[str]) -> dict[str, Any]:
         raise InputError(f"{path}: is not TOML: {error}.") from None
     known = {name.replace("-", "_") for name in options}
     given: dict[str, Any] = {}
+    of_the_method: list[str] = []
     for key, value in content.items():
         name = key.replace("-", "_")
         if name == OF_THE_METHOD and isinstance(value, dict):
-            given["set_"] = [f"{inner}={_toml(one)}" for inner, one in value.items()]
+            of_the_method = [f"{inner}={_toml(one)}" for inner, one in value.items()]
         elif name not in known:
             listed = ", ".join(sorted({*known, OF_THE_METHOD} - {"config"}))
             raise SettingError(f"{path}: {key} is no setting. There are: {listed}.")
@@ -39,7 +43,7 @@ def read_config(path: str, options: Iterable[str]) -> dict[str, Any]:
             given[name] = [str(one) for one in value]
         else:
             given[name] = value if isinstance(value, bool) else str(value)
-    return given
+    return given, of_the_method
 
 
 def parse_assignments(words: Iterable[str]) -> dict[str, Any]:
@@ -58,9 +62,13 @@ def parse_assignments(words: Iterable[str]) -> dict[str, Any]:
     return found
 
 
-def to_toml(settings: Mapping[str, Any], of_the_method: Mapping[str, Any]) -> str:
+def to_toml(
+    settings: Mapping[str, Any],
+    of_the_method: Mapping[str, Any],
+    command: str = "posetta fit --config settings.toml --out again",
+) -> str:
     """Return a settings file that says the same again; what is None has no line."""
-    lines = ["# How this result was made: posetta fit --config settings.toml"]
+    lines = [f"# This result is made again by: {command}"]
     lines += [f"{name} = {_toml(value)}" for name, value in settings.items() if value is not None]
     if of_the_method:
         lines += ["", f"[{OF_THE_METHOD}]"]

@@ -25,13 +25,13 @@ def demo(
     from posetta.cli.evaluate import against_truth, score_lines
     from posetta.cli.printing import (
         console,
-        plain,
         show_conflicts,
         show_description,
         show_order,
         show_status,
     )
     from posetta.cli.result import write_result
+    from posetta.cli.words import plain
     from posetta.data.demo import demo_order, demo_traces
     from posetta.data.describe import describe
     from posetta.infer import choose_method, fit
@@ -59,7 +59,8 @@ def demo(
     screen.rule("Three findings")
     for number, sentence in enumerate(sentences(posterior, THRESHOLD), start=1):
         screen.print(plain(f"{number}. {sentence}"))
-    settings = to_toml({"method": method, "seed": SEED, "threshold": THRESHOLD}, {})
+    effective = {"method": method, "seed": SEED, "threshold": THRESHOLD}
+    settings = to_toml(effective, {}, command="posetta demo")
     files = write_result(
         posterior, out, threshold=THRESHOLD, overwrite=force, settings=settings, truth=truth
     )

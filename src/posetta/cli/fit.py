@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 NOT_OK = 3
 _NOT_SETTINGS = ("config", "out", "force", "json", "quiet", "strict", "set_")
 """Options that say where results go and what is printed, not what is done."""
+_OF_THE_METHOD = "settings of the method in the file of --config"
 
 
 def _config(context: typer.Context, path: str | None) -> str | None:
@@ -25,7 +26,9 @@ def _config(context: typer.Context, path: str | None) -> str | None:
         from posetta.cli.config import read_config
 
         names = [parameter.name or "" for parameter in context.command.params]
-        context.default_map = read_config(path, names)
+        options, of_the_method = read_config(path, names)
+        context.default_map = options
+        context.meta[_OF_THE_METHOD] = of_the_method
     return path
 
 
@@ -113,7 +116,6 @@ def fit(
     from posetta.cli.printing import (
         console,
         counted,
-        plain,
         show_findings,
         show_order,
         show_report,
@@ -121,7 +123,7 @@ def fit(
     )
     from posetta.cli.reading import read, universe
     from posetta.cli.result import write_result
-    from posetta.cli.words import warning_words
+    from posetta.cli.words import plain, warning_words
     from posetta.errors import SettingError
     from posetta.infer import METHODS, choose_method
     from posetta.infer import fit as run_fit
@@ -139,7 +141,7 @@ def fit(
         gamma=gamma,
         noise=None if noise == "infer" else _number(noise, float, "--noise"),
     )
-    others = parse_assignments(set_ or ())
+    others = parse_assignments([*context.meta.get(_OF_THE_METHOD, ()), *(set_ or ())])
     values = (draws, warmup, chains, thin, max_seconds, checkpoint)
     named = dict(zip(METHOD_OPTIONS, values, strict=True))
     given = others | {name: value for name, value in named.items() if value is not None}
@@ -174,7 +176,7 @@ def fit(
         )
     else:
         for line in traces.report.lines():
-            print(f"posetta: {line}", file=sys.stderr)
+            print(plain(f"posetta: {line}"), file=sys.stderr)
     test = None
     if holdout is not None:
         traces, test = traces.split(holdout, seed)
@@ -213,7 +215,7 @@ def fit(
             screen.print(plain(f"Saved to {out}: {', '.join(files)}"))
     else:
         for warning in posterior.warnings:
-            print(f"posetta: {warning_words(warning, method)}", file=sys.stderr)
+            print(plain(f"posetta: {warning_words(warning, method)}"), file=sys.stderr)
     if strict and posterior.status not in ("ok", "approximate"):
         raise typer.Exit(NOT_OK)
 

@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from posetta.cli.words import plain
+
 if TYPE_CHECKING:
     from posetta.data import ReadReport, Traces
     from posetta.data.describe import Description
@@ -37,11 +39,6 @@ def console() -> Console:
         soft_wrap=not terminal,
         width=None if terminal else _PIPED_WIDTH,
     )
-
-
-def plain(label: str) -> str:
-    """Return a label whose control characters cannot reach the terminal."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in label)
 
 
 def counted(n: int, noun: str) -> str:
@@ -106,7 +103,7 @@ def show_conflicts(out: Console, traces: Traces) -> None:
         ("a first", "right"),
         ("b first", "right"),
     ):
-        table.add_column(heading, justify=justify)  # type: ignore[arg-type]
+        table.add_column(heading, justify=justify, overflow="fold")  # type: ignore[arg-type]
     for k in np.argsort(-np.array(balance), kind="stable")[:_MOST_PAIRS]:
         i, j = pairs[k]
         table.add_row(
@@ -139,20 +136,22 @@ def show_findings(out: Console, posterior: Posterior, threshold: float) -> None:
 
 def show_order(out: Console, posterior: Posterior, threshold: float) -> None:
     """Print the decoded order, its levels and the scalars."""
+    from posetta.posterior.findings import written
+
     order = posterior.decode(threshold)
     out.print(
         f"The order at threshold {threshold:g}: {counted(order.n_relations, 'precedence')}, "
         f"{len(order.cover_pairs)} of them direct, {counted(order.depth, 'level')}."
     )
     table = Table(title="Direct precedences", title_justify="left", box=None)
-    table.add_column("first")
-    table.add_column("then")
+    table.add_column("first", overflow="fold")
+    table.add_column("then", overflow="fold")
     if not posterior.is_point:
         table.add_column("probability", justify="right")
     for first, then in order.cover_pairs[:_MOST_COVERS]:
         row = [Text(plain(first)), Text(plain(then))]
         if not posterior.is_point:
-            row.append(Text(f"{posterior.probability(first, then):.2f}"))
+            row.append(Text(written(posterior.probability(first, then))))
         table.add_row(*row)
     out.print(table)
     if len(order.cover_pairs) > _MOST_COVERS:

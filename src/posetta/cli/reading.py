@@ -25,7 +25,13 @@ def read(inputs: list[str], items: Sequence[str] | None, **how: Any) -> Traces:
     """Read all inputs into one set of traces; ``items`` fixes the universe."""
     from posetta.data import read_traces
     from posetta.data.inputs import find_inputs
+    from posetta.errors import InputError
+    from posetta.order.labels import is_text
 
+    for name in inputs:
+        if not is_text(name):
+            shown = name.encode(errors="surrogateescape").decode(errors="backslashreplace")
+            raise InputError(f"{shown}: this file name is not UTF-8. Rename the file.")
     found = find_inputs(inputs)
     return read_traces(found[0] if len(found) == 1 else found, items=items, **how)
 

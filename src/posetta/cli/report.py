@@ -50,6 +50,7 @@ def report(
     from pathlib import Path
 
     from posetta.cli.reading import read_test
+    from posetta.cli.result import SETTINGS_FILE
     from posetta.cli.show import saved_threshold
     from posetta.data import read_traces
     from posetta.errors import InputError
@@ -76,6 +77,7 @@ def report(
     held_out = Path(result) / "held-out.jsonl"
     if unseen is None and held_out.exists():
         unseen = read_traces(held_out, items=posterior.items)
+    made_by = Path(result) / SETTINGS_FILE
     write_report(
         posterior,
         page,
@@ -83,6 +85,7 @@ def report(
         groups=None if groups is None else read_groups(groups),
         truth=None if truth is None else read_order(truth),
         test=unseen,
+        settings=made_by.read_text(encoding="utf-8") if made_by.exists() else None,
     )
     if json:
         print(json_module.dumps({"report": str(page), "bytes": page.stat().st_size}))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+SETTINGS_FILE = "settings.toml"
+
 if TYPE_CHECKING:
     from posetta.data import Traces
     from posetta.order import Poset
@@ -33,8 +35,15 @@ def write_result(
     with staged_folder(out, ours=RESULT_FILES, overwrite=overwrite) as folder:
         save(posterior, folder, threshold=threshold)
         write_hasse_svg(posterior, folder / "hasse.svg", threshold)
-        (folder / "settings.toml").write_text(settings, encoding="utf-8")
+        (folder / SETTINGS_FILE).write_text(settings, encoding="utf-8")
         if test is not None:
             write_traces(test, folder / "held-out.jsonl")
-        write_report(posterior, folder / "report.html", threshold=threshold, truth=truth, test=test)
+        write_report(
+            posterior,
+            folder / "report.html",
+            threshold=threshold,
+            truth=truth,
+            test=test,
+            settings=settings,
+        )
         return sorted(path.name for path in folder.iterdir())

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from posetta.cli.words import plain
 from posetta.errors import InputError, choice
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def draw_figures(folder: str, out: str | None = None, *, kind: str = "svg") -> l
         try:
             drawn = draw(plots, store, head["spec"], figure, chosen)
         except InputError as error:
-            print(f"posetta: {figure['name']} is not drawn: {error}", file=sys.stderr)
+            print(plain(f"posetta: {figure['name']} is not drawn: {error}"), file=sys.stderr)
             continue
         target.mkdir(parents=True, exist_ok=True)
         written.append(plots.save_figure(drawn, target / f"{figure['name']}.{kind}"))

@@ -27,6 +27,11 @@ _QUOTED = re.compile(r'=?"[^"]*"')
 _ADVICE = re.compile(r"\b(?:[Rr]aise|[Ll]ower|[Ll]eave|[Ff]ix|larger)\b[^.;:]*")
 
 
+def plain(text: str) -> str:
+    """Return a text whose control characters cannot reach the terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def in_our_words(message: str, options: Iterable[str], settings: Iterable[str] = ()) -> str:
     """Rewrite names and ``name=value`` of options and settings as a user would type them.
 
@@ -75,7 +80,8 @@ def _outside_quotes(message: str, change: Callable[[str], str]) -> str:
 
 def _typed(text: str, typed: Mapping[str, str]) -> str:
     names = "|".join(sorted(map(re.escape, typed), key=len, reverse=True))
-    value = re.compile(rf"(?<![\w-])({names})=(\.\.\.|{_VALUE})")
+    # Not in a path such as runs/noise=0.1/a.csv.
+    value = re.compile(rf"(?<![\w/\\-])({names})=(?>(\.\.\.|{_VALUE}))(?![/\\])")
     bare = re.compile(rf"(?<![\w=-])({names})(?![\w=])")
 
     def assigned(match: re.Match[str]) -> str:

@@ -142,6 +142,11 @@ def _paths(path: PathOrStream | Sequence[PathOrStream]) -> list[PathOrStream]:
         raise SettingError("path is an empty list. Name at least one file.")
     names = [source_name(one) for one in paths]
     twice = [name for name, uses in Counter(names).items() if uses > 1]
+    if "<stream>" in twice:
+        raise SettingError(
+            "several streams have no name. Give each its own (stream.name = ...), or read them one "
+            "at a time."
+        )
     if twice:
         raise SettingError(f"{named(twice)} is named twice. Name each file once.")
     return paths

@@ -44,12 +44,15 @@ class Clock:
     @staticmethod
     def _parse(text: str) -> tuple[str, Instant]:
         # A run of digits ("20240131") is also a valid ISO date, but far more often a number.
+        text = text.strip()
         if text.isdecimal() and len(text) <= _PART_DIGITS:
             return "a number", (int(text), 0)
+        if _NUMBER.fullmatch(text):  # as would "20240131.12"
+            return "a number", _number(text)
         try:
             moment = datetime.fromisoformat(text)
         except ValueError:
-            return "a number", _number(text.strip())
+            return "a number", _number(text)
         if moment.tzinfo is None:
             kind, since = "a date without a time zone", moment - _EPOCH
         else:

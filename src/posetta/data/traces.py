@@ -255,8 +255,8 @@ class Traces:
                 row = next(r for r in range(self.n_unique) if i in self.choice_set(r))
                 raise InputError(
                     f'{self.describe_row(row)} holds the item "{self.items[i]}", which is not '
-                    f"among the {len(items)} items of the fitted universe. Fit with "
-                    "items=... naming every item that may appear."
+                    f"among the {len(items)} items that count here. Name every item that may "
+                    "appear with items=... where these traces, or those of the fit, are read."
                 )
             new_index[i] = index[self.items[i]]
         members = new_index[self.members]

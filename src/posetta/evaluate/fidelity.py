@@ -15,6 +15,10 @@ from posetta.order import Poset
 from posetta.posterior import Posterior
 from posetta.posterior.matrix import matrix_over
 
+# Probabilities that differ by less are equal, and must not be ranked by their rounding.
+_DECIMALS = 12
+_ROUNDING = 10.0**-_DECIMALS
+
 
 @dataclass(frozen=True)
 class ClosureAgreement:
@@ -51,7 +55,7 @@ def closure_agreement(first: Posterior | Poset, second: Posterior | Poset) -> Cl
 
     def statistic(mask: NDArray[np.bool_]) -> NDArray[np.float64]:
         pairs = pairs_among(mask)
-        p, q = P[pairs], Q[pairs]
+        p, q = P[pairs].round(_DECIMALS), Q[pairs].round(_DECIMALS)
         return np.array(
             [np.abs(p - q).mean(), _correlation(p, q), _correlation(rankdata(p), rankdata(q))]
         )
@@ -66,6 +70,7 @@ def closure_agreement(first: Posterior | Poset, second: Posterior | Poset) -> Cl
 
 
 def _correlation(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
+    if min(np.ptp(x), np.ptp(y)) <= _ROUNDING:
+        return float("nan")
     x, y = x - x.mean(), y - y.mean()
-    scale = np.sqrt((x @ x) * (y @ y))
-    return float(x @ y / scale) if scale > 0.0 else float("nan")
+    return float(x @ y / np.sqrt((x @ x) * (y @ y)))

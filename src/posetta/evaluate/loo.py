@@ -15,7 +15,7 @@ from posetta.infer import fit
 from posetta.infer.methods import Settings
 from posetta.model.model import Model
 from posetta.posterior import Posterior, predictive
-from posetta.posterior.pareto import PARETO_K_LIMIT, smooth_tail
+from posetta.posterior.pareto import FEWEST_WEIGHTS, PARETO_K_LIMIT, smooth_tail
 from posetta.rng import child
 
 
@@ -72,11 +72,18 @@ def loo(posterior: Posterior, traces: Traces) -> Loo:
         standard_error=error,
         pointwise=pointwise,
         pareto_k=k,
-        warnings=(*_tail_warnings(k, posterior.traces), *support_warnings(posterior, "LOO")),
+        warnings=(
+            *_tail_warnings(k, posterior.traces, len(log_likelihood)),
+            *support_warnings(posterior, "LOO"),
+        ),
     )
 
 
-def _tail_warnings(k: NDArray[np.float64], traces: Traces) -> list[str]:
+def _tail_warnings(k: NDArray[np.float64], traces: Traces, n_draws: int) -> list[str]:
+    if n_draws < FEWEST_WEIGHTS:
+        return [
+            f"{n_draws} draws are too few for Pareto k: it needs {FEWEST_WEIGHTS}. Raise draws."
+        ]
     bad = np.flatnonzero(k > PARETO_K_LIMIT)
     if not len(bad):
         return []

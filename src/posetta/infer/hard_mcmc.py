@@ -235,11 +235,12 @@ def _posterior(
         scalars=named,
         log_likelihood=stacked("row_value"),
         latent=stacked("latent"),
+        statistics={"lp": stacked("log_posterior")},
     )
     inferred = [name for name in ("rho", "beta", "noise") if getattr(model, name) is None]
     inferred += ["dim"] if model.dim == "random" else []
     quantities = {
-        "log_posterior": stacked("log_posterior"),
+        "log_posterior": draws.statistics["lp"],
         "relations": draws.n_relations.astype(float),
     }
     quantities |= {name: named[name] for name in inferred}

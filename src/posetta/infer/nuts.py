@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,13 @@ _LOOK_SECONDS = 0.05
 _COMPARE_SECONDS = 2.0
 """Between two looks at the draws of running chains, which cost some 10 milliseconds a chain."""
 _DRAWS_TO_COMPARE = 20
+# Statistics of the draws: ArviZ's name, nutpie's name.
+_STATISTICS = {
+    "lp": "logp",
+    "diverging": "diverging",
+    "n_steps": "n_steps",
+    "reached_max_tree_depth": "maxdepth_reached",
+}
 
 
 class Chain:
@@ -213,8 +221,9 @@ def _posterior(
     started: float,
 ) -> Posterior:
     drawn = _stacked(chains, settings.thin)
-    draws = draws_of(target, drawn["point"])
-    quantities = {"log_density": drawn["logp"]}
+    statistics = {ours: drawn[theirs] for ours, theirs in _STATISTICS.items()}
+    draws = replace(draws_of(target, drawn["point"]), statistics=statistics)
+    quantities = {"log_density": draws.statistics["lp"]}
     quantities |= {name: draws.scalars[name] for name in target.inferred}
     diagnostics = chain_diagnostics(quantities, draws.closure_bits, draws.latent)
     diagnostics |= _sampler_diagnostics(drawn)

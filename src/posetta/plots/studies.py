@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from posetta.plots import style
-from posetta.plots.tables import cells, distinct, metric, need, rows_of
+from posetta.plots.tables import Cell, cells, distinct, metric, need, rows_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,8 +27,8 @@ def scaling(
 ) -> Figure:
     """Draw metrics against the size: means over the runs of a method, bands of one standard error.
 
-    ``table`` is a DataFrame or a list of mappings with a row for each run; missing and infinite
-    values are left out.
+    ``table`` is a DataFrame or a list of mappings with a row for each run; missing values are left
+    out, infinite ones counted at the upper edge.
     """
     rows = rows_of(table)
     need(rows, (x, method, *metrics))
@@ -38,7 +38,10 @@ def scaling(
     for ax, column in zip(axes, metrics, strict=True):
         found = cells(rows, method, x, column)
         for name, look in looks.items():
-            at = [place for place in places if (name, place) in found]
+            for place in places:
+                if (name, place) in found:
+                    _say_infinite(ax, found[name, place], look.colour, x=place)
+            at = [place for place in places if _has_mean(found, name, place)]
             mean = np.array([found[name, place].mean for place in at])
             error = np.array([found[name, place].error for place in at])
             low = mean - error
@@ -79,7 +82,10 @@ def ablation(
     for ax, column in zip(axes, metrics, strict=True):
         found = cells(rows, method, x, column)
         for shift, (name, look) in zip(_shifts(len(looks)), looks.items(), strict=True):
-            at = [k for k, place in enumerate(places) if (name, place) in found]
+            for k, place in enumerate(places):
+                if (name, place) in found:
+                    _say_infinite(ax, found[name, place], look.colour, x=k + shift)
+            at = [k for k, place in enumerate(places) if _has_mean(found, name, place)]
             drawn = [found[name, places[k]] for k in at]
             for k, cell in zip(at, drawn, strict=True):
                 ax.plot(
@@ -110,7 +116,8 @@ def regimes(
     """Draw who wins where: a row for each regime, means and standard errors of every method.
 
     The best mean of a regime is a filled marker, the others are hollow: a lead within the bars is
-    no lead.
+    no lead. A mean that leaves infinite runs out is never the best; how many it leaves out is
+    written at the edge.
     """
     rows = rows_of(table)
     need(rows, (regime, method, *metrics))
@@ -129,6 +136,9 @@ def regimes(
                 if (name, place) not in found:
                     continue
                 cell = found[name, place]
+                _say_infinite(ax, cell, look.colour, y=k + shift)
+                if not _has_mean(found, name, place):
+                    continue
                 best = cell.mean == _best(found, looks, place, column)
                 ax.errorbar(
                     cell.mean, k + shift, xerr=cell.error, fmt=look.marker, color=look.colour,
@@ -150,11 +160,35 @@ def regimes(
 
 
 def _best(found: Any, looks: Any, place: Any, column: str) -> float | None:
-    means = [found[name, place].mean for name in looks if (name, place) in found]
+    here = [found[name, place] for name in looks if (name, place) in found]
+    means = [cell.mean for cell in here if not cell.n_infinite]
     better = metric(column).better
     if not better or not means:
         return None
     return max(means) if better == "higher" else min(means)
+
+
+def _has_mean(found: Mapping[tuple[Any, Any], Cell], name: str, place: Any) -> bool:
+    return (name, place) in found and len(found[name, place].values) > 0
+
+
+def _say_infinite(
+    ax: Axes, cell: Cell, colour: str, *, x: float | None = None, y: float | None = None
+) -> None:
+    """Write at the far end of the axis how many runs are infinite: their mean is of the others."""
+    if not cell.n_infinite:
+        return
+    words = f"∞ {cell.n_infinite}/{cell.n_infinite + len(cell.values)}"
+    if x is not None:
+        ax.text(
+            x, 0.99, words, transform=ax.get_xaxis_transform(), rotation=90, ha="center", va="top",
+            color=colour, fontsize=6,
+        )  # fmt: skip
+    if y is not None:
+        ax.text(
+            0.99, y, words, transform=ax.get_yaxis_transform(), ha="right", va="center",
+            color=colour, fontsize=6,
+        )  # fmt: skip
 
 
 def _shifts(n: int) -> list[float]:

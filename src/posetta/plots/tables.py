@@ -53,11 +53,13 @@ class Cell:
     """The runs of one method at one place."""
 
     values: NDArray[np.float64]
+    """Those that are finite."""
+    n_infinite: int = 0
 
     @property
     def mean(self) -> float:
-        """Mean over the runs."""
-        return float(self.values.mean())
+        """Mean over the finite runs; infinite if there are none."""
+        return float(self.values.mean()) if len(self.values) else float("inf")
 
     @property
     def error(self) -> float:
@@ -90,16 +92,13 @@ def distinct(rows: Rows, column: str) -> list[Any]:
 
 
 def cells(rows: Rows, method: str, x: str, value: str) -> dict[tuple[Any, Any], Cell]:
-    """Return the runs by (method, x), leaving out those without a finite value."""
+    """Return the runs by (method, x), leaving out those without a value."""
     found: dict[tuple[Any, Any], list[float]] = {}
     for row in rows:
         if not any(is_missing(row.get(name)) for name in (method, x, value)):
             found.setdefault((row[method], row[x]), []).append(float(row[value]))
-    return {
-        key: Cell(finite)
-        for key, values in found.items()
-        if len(finite := np.array(values)[np.isfinite(values)])
-    }
+    finite = {key: np.array(values)[np.isfinite(values)] for key, values in found.items()}
+    return {key: Cell(finite[key], len(found[key]) - len(finite[key])) for key in found}
 
 
 def is_missing(value: Any) -> bool:

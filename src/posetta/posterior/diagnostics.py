@@ -20,6 +20,9 @@ from posetta.posterior.posterior import Status
 
 R_HAT_LIMIT = 1.05
 ESS_LIMIT = 100.0
+# Chains may agree on every scalar and hold some pairs in opposite orders for good. Pairs mix last
+# and their R-hat is noisy, so this limit only catches chains that differ more than any varies.
+PAIR_R_HAT_LIMIT = 1.5
 UNMIXED = "the chains have not mixed"
 STOPPED = "the run was stopped early"
 
@@ -137,30 +140,41 @@ def chain_diagnostics(
     compared too; latent columns never are, since they switch labels.
     """
     n = closure_bits.shape[2]
-    closures = np.unpackbits(closure_bits, axis=-1, count=n)
-    by_chain = closures.mean(axis=1)
-    share = by_chain.mean(axis=0)
-    uncertain = closures[:, :, (share > 0.02) & (share < 0.98)].astype(np.float64)
+    by_chain = np.empty((closure_bits.shape[0], n, n))
+    r_hats, errors, margins = [], [], []
+    # One item at a time: all pairs of thousands of draws would not fit the memory.
+    for i in range(n):
+        row = np.unpackbits(closure_bits[:, :, i], axis=-1, count=n)
+        by_chain[:, i] = row.mean(axis=1)
+        share = by_chain[:, i].mean(axis=0)
+        uncertain = row[:, :, (share > 0.02) & (share < 0.98)].astype(np.float64)
+        r_hats.append(plain_split_r_hats(uncertain))
+        errors.append(plain_standard_errors(uncertain))
+        if latent is not None:
+            others = np.arange(n) != i
+            margins.append(plain_split_r_hats(_margins(latent, i)[..., others]))
     found = gate_diagnostics(quantities) | pair_diagnostics(
-        by_chain, plain_split_r_hats(uncertain), plain_standard_errors(uncertain)
+        by_chain, np.concatenate(r_hats), np.concatenate(errors)
     )
     if latent is not None:
-        # One item at a time: all margins of thousands of draws would not fit the memory.
-        others = [np.arange(n) != i for i in range(n)]
-        r_hats = [plain_split_r_hats(_margins(latent, i)[..., others[i]]) for i in range(n)]
-        found["margin_r_hat_99"] = _percentile_99(np.concatenate(r_hats))
+        found["margin_r_hat_99"] = _percentile_99(np.concatenate(margins))
     return found
 
 
 def gate_diagnostics(quantities: Mapping[str, NDArray[np.float64]]) -> dict[str, Any]:
-    """Return R-hat and effective size of quantities (chain, draw), and the worst of each."""
+    """Return R-hat and effective size of quantities (chain, draw), and the worst of each.
+
+    A constant has R-hat 1 and does not count for the effective size. With fewer than four draws a
+    chain nothing can be said, and the worst are NaN.
+    """
     r_hat = {name: split_r_hat(values) for name, values in quantities.items()}
     ess = {name: effective_size(values) for name, values in quantities.items()}
+    too_few = any(np.isnan(value) for value in r_hat.values())
     return {
         "r_hat": r_hat,
         "ess": ess,
-        "r_hat_max": float(np.nanmax([*r_hat.values(), 1.0])),
-        "ess_min": float(np.nanmin([*ess.values(), np.inf])),
+        "r_hat_max": np.nan if too_few else float(max([*r_hat.values(), 1.0])),
+        "ess_min": np.nan if too_few else float(np.nanmin([*ess.values(), np.inf])),
     }
 
 
@@ -175,7 +189,7 @@ def pair_diagnostics(
     apart = [np.abs(a - b).sum() for k, a in enumerate(by_chain) for b in by_chain[k + 1 :]]
     return {
         "pair_r_hat_99": _percentile_99(r_hats),
-        "pair_mcse_max": float(np.nanmax([0.0, *errors])),
+        "pair_mcse_max": float(np.max([0.0, *errors])),  # NaN with fewer than four draws
         "chain_mae_max": float(max(apart, default=0.0)) / max(n * (n - 1), 1),
     }
 
@@ -200,13 +214,19 @@ def mixing_status(
     ``stopped`` says that time or the user ended the run early.
     """
     warnings = []
-    r_hat, ess = found["r_hat_max"], found["ess_min"]
-    mixed = r_hat <= R_HAT_LIMIT and ess >= ESS_LIMIT
-    if not mixed:
+    r_hat, ess, pairs = found["r_hat_max"], found["ess_min"], found["pair_r_hat_99"]
+    mixed = r_hat <= R_HAT_LIMIT and ess >= ESS_LIMIT and pairs <= PAIR_R_HAT_LIMIT
+    if np.isnan(r_hat):
+        warnings.append(f"too few draws to tell whether the chains have mixed. {remedy}")
+    elif not mixed:
+        of_pairs = f"R-hat of uncertain pairs {pairs:.1f} (at most {PAIR_R_HAT_LIMIT}), "
         warnings.append(
             f"{UNMIXED}: R-hat {r_hat:.2f} (at most {R_HAT_LIMIT}), effective "
-            f"draws {ess:.0f} (at least {ESS_LIMIT:.0f}), pair probabilities of two chains differ "
-            f"by {found['chain_mae_max']:.3f} on average. {remedy}"
+            f"draws {ess:.0f} (at least {ESS_LIMIT:.0f}), "
+            + of_pairs
+            * (pairs > PAIR_R_HAT_LIMIT)
+            + f"pair probabilities of two chains differ by {found['chain_mae_max']:.3f} on "
+            f"average. {remedy}"
         )
     if stopped:
         warnings.append(f"{STOPPED}; raise max_seconds for the full run.")

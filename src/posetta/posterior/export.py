@@ -5,11 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 
 from posetta.errors import choice
 from posetta.order.exchange import to_dot, to_mermaid
+from posetta.posterior.findings import written
 from posetta.posterior.posterior import Posterior
 
+_NOT_XML = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
 LANGUAGES = ("dot", "mermaid", "graphml", "csv", "json")
 
 
@@ -30,11 +33,11 @@ def export(posterior: Posterior, to: str, threshold: float = 0.5) -> str:
             "closure": order.closure_pairs,
         }
         return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
-    written = {
-        (first, then): f"{posterior.probability(first, then):.2f}"
+    shown = {
+        (first, then): written(posterior.probability(first, then))
         for first, then in order.cover_pairs
     }
-    labels = {} if posterior.is_point else written
+    labels = {} if posterior.is_point else shown
     if to == "dot":
         return to_dot(order, labels)
     if to == "mermaid":
@@ -76,4 +79,4 @@ def _graphml(posterior: Posterior, threshold: float) -> str:
 
 def _xml_text(label: str) -> str:
     """Return a label without the characters that no XML file may hold."""
-    return "".join(c if c.isprintable() or c in "\t\n" else "\ufffd" for c in label)
+    return _NOT_XML.sub("\ufffd", label)

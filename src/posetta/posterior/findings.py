@@ -121,11 +121,14 @@ def free(pair: PairFinding, is_point: bool = False) -> str:
 
 def undecided(pair: PairFinding, is_point: bool = False) -> str:
     """Say that the data leave a pair open, or nearly so, and what the traces showed."""
-    first, second, p, n = pair.first, pair.second, pair.before, pair.n_first
-    if pair.after > p or (pair.after == p and pair.n_second > n):
-        first, second, p, n = second, first, pair.after, pair.n_second
+    first, second, p = pair.first, pair.second, pair.before
+    n, m = pair.n_first, pair.n_second
+    if pair.after > p or (pair.after == p and m > n):
+        first, second, p, n, m = second, first, pair.after, m, n
     shown = f"{n} traces show" if n != 1 else "1 trace shows"
-    seen = f"{shown} this order and none the other" if n else "no trace shows them together"
+    seen = f"{shown} this order and {m or 'none'} the other"
+    if n + m == 0:
+        seen = "no trace shows them together"
     probability = "" if is_point else f"probability {written(p)}; "
     opening = (
         "It is likely but not sure that"

@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import platform
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -74,7 +73,7 @@ def summary(posterior: Posterior, threshold: float = 0.5) -> dict[str, Any]:
     traces = posterior.traces
     content = {
         "schema_version": SCHEMA_VERSION,
-        "posetta_version": version("posetta"),
+        "posetta_version": posterior.made_with["posetta"],
         "method": posterior.method,
         "likelihood": posterior.likelihood,
         "is_point": posterior.is_point,
@@ -104,12 +103,7 @@ def summary(posterior: Posterior, threshold: float = 0.5) -> dict[str, Any]:
         "status": posterior.status,
         "warnings": posterior.warnings,
         "seconds": posterior.seconds,
-        "environment": {
-            "python": platform.python_version(),
-            "machine": platform.machine(),
-            "numpy": version("numpy"),
-            "numba": version("numba"),
-        },
+        "environment": {k: v for k, v in posterior.made_with.items() if k != "posetta"},
     }
     return {name: plain(value) for name, value in content.items()}
 
@@ -151,6 +145,7 @@ def _from_files(draws_file: Path, head: dict[str, Any]) -> Posterior:
         diagnostics=head["diagnostics"],
         seconds=head["seconds"],
         is_point=head["is_point"],
+        made_with={"posetta": head["posetta_version"], **head["environment"]},
     )
     if not all_orders(draws.closure_bits, len(items)):
         raise ValueError(f"{DRAWS_FILE} holds draws that are not orders")

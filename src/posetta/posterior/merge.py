@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from posetta.data import Traces
 from posetta.errors import InputError
+from posetta.plain import plain
 from posetta.posterior.posterior import Draws, Posterior
 
 # Settings that may differ between parts: how long they ran, not how they moved.
-_FREE = frozenset({"draws", "warmup", "chains", "max_seconds", "checkpoint"})
+_FREE = frozenset({"draws", "warmup", "chains", "max_seconds", "checkpoint", "merged_seeds"})
 # Of the diagnostics, totals over chains; the rest is computed anew or has no meaning for the whole.
 _TOTALS = ("divergences", "gradients")
 
@@ -22,9 +23,9 @@ _TOTALS = ("divergences", "gradients")
 def merge(posteriors: Sequence[Posterior]) -> Posterior:
     """Return the chains of several runs as one posterior, its diagnostics computed anew.
 
-    The runs must be of one method, model and set of traces, with seeds of their own: the same seed
-    gives the same chains again, which would look like agreement. Runs of different lengths are cut
-    to the shortest.
+    The runs must be of one method, model and set of traces, and no chain may be there twice: that
+    would look like agreement. Runs of different lengths are cut to the shortest. The seeds of all
+    runs are kept as the setting ``merged_seeds``.
     """
     # Brings in scipy.stats, which loading and showing a result can do without.
     from posetta.posterior.diagnostics import STOPPED, UNMIXED, mixing_status
@@ -48,9 +49,17 @@ def merge(posteriors: Sequence[Posterior]) -> Posterior:
             ]
         ),
         latent=_latents(parts, n_draws),
+        statistics={
+            name: np.concatenate([part.draws.statistics[name][:, :n_draws] for part in parts])
+            for name in first.draws.statistics
+            if all(name in part.draws.statistics for part in parts)
+        },
     )
     quantities = {
-        "log_likelihood": draws.log_likelihood @ first.traces.counts.astype(np.float64),
+        # Results of earlier versions do not hold the log density.
+        "log_density": draws.statistics["lp"]
+        if "lp" in draws.statistics
+        else draws.log_likelihood @ first.traces.counts.astype(np.float64),
         "relations": draws.n_relations.astype(np.float64),
         **{name: values for name, values in draws.scalars.items() if np.ptp(values) > 0.0},
     }
@@ -73,7 +82,12 @@ def merge(posteriors: Sequence[Posterior]) -> Posterior:
         kept.append(f"the runs differ in length: {n_draws} draws of every chain were kept.")
     return replace(
         first,
-        settings={**first.settings, "chains": draws.n_chains, "draws": n_draws},
+        settings={
+            **first.settings,
+            "chains": draws.n_chains,
+            "draws": n_draws,
+            "merged_seeds": [seed for part in parts for seed in _seeds(part)],
+        },
         draws=draws,
         precedence=precedence,
         status=status,
@@ -118,7 +132,7 @@ def _check(parts: list[Posterior]) -> None:
         ):
             if not same:
                 raise InputError(f"these posteriors are of different {what} and cannot be merged.")
-    seeds = [part.seed for part in parts]
+    seeds = [seed for part in parts for seed in _seeds(part)]
     if len(set(seeds)) < len(seeds):
         raise InputError(
             "two of these posteriors have the same seed, so they hold the same chains. Fit with "
@@ -126,8 +140,14 @@ def _check(parts: list[Posterior]) -> None:
         )
 
 
+def _seeds(part: Posterior) -> list[int]:
+    """Return the seeds of the runs that a posterior was made of."""
+    return list(part.settings.get("merged_seeds", [part.seed]))
+
+
 def _moves(part: Posterior) -> dict[str, object]:
-    return {name: value for name, value in part.settings.items() if name not in _FREE}
+    # A saved result has lists where the settings had tuples.
+    return {name: plain(value) for name, value in part.settings.items() if name not in _FREE}
 
 
 def _same_rows(wanted: Traces, given: Traces) -> NDArray[np.intp]:

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 PARETO_K_LIMIT = 0.7
 _FEWEST_IN_TAIL = 5
+FEWEST_WEIGHTS = 5 * _FEWEST_IN_TAIL
+"""With fewer weights their largest fifth is too short for a k."""
 
 
 def pareto_k(log_weights: NDArray[np.float64]) -> float:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -27,6 +29,12 @@ Rule = Literal["threshold", "medoid", "most-frequent", "least-loss", "best-f1"]
 _ROUNDING = 1e-9
 
 
+def versions() -> dict[str, str]:
+    """Return the versions of what runs now, and the kind of machine."""
+    named = {name: version(name) for name in ("posetta", "numpy", "numba")}
+    return {**named, "python": platform.python_version(), "machine": platform.machine()}
+
+
 @dataclass(frozen=True, eq=False)
 class Draws:
     """Draws of the order and of the scalars, indexed (chain, draw, ...).
@@ -43,13 +51,17 @@ class Draws:
     latent: NDArray[np.float64] | None = None
     """(chain, draw, item, dim), the centred U; NaN-padded when the dimension is random. Under the
     Plackett-Luce likelihood (chain, draw, item, component), the log supports."""
+    statistics: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    """(chain, draw) each: what the sampler says of its draws, under ArviZ's names; ``lp`` is the
+    log density."""
 
     def __post_init__(self) -> None:
         for name in ("closure_bits", "log_likelihood", "latent"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, _read_only(getattr(self, name)))
-        scalars = {name: _read_only(values) for name, values in self.scalars.items()}
-        object.__setattr__(self, "scalars", scalars)
+        for name in ("scalars", "statistics"):
+            kept = {key: _read_only(values) for key, values in getattr(self, name).items()}
+            object.__setattr__(self, name, kept)
 
     @staticmethod
     def pack(closures: NDArray[np.bool_]) -> NDArray[np.uint8]:
@@ -82,6 +94,7 @@ class Draws:
             "closure_bits": (self.closure_bits, (*at_draw, n_items, -(-n_items // 8))),
             "log_likelihood": (self.log_likelihood, (*at_draw, n_rows)),
             **{name: (values, at_draw) for name, values in self.scalars.items()},
+            **{name: (values, at_draw) for name, values in self.statistics.items()},
         }
         if self.latent is not None:
             expected["latent"] = (self.latent, (*at_draw, n_items, self.latent.shape[-1]))
@@ -134,6 +147,8 @@ class Posterior:
     diagnostics: Mapping[str, Any] = field(default_factory=dict)
     seconds: Mapping[str, float] = field(default_factory=dict)
     is_point: bool = False
+    made_with: Mapping[str, str] = field(default_factory=versions)
+    """Versions of what fitted it, and the kind of machine; a loaded result keeps its own."""
 
     def __post_init__(self) -> None:
         choice(self.status, get_args(Status), "status")

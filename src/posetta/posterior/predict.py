@@ -131,6 +131,11 @@ def next_item(
     """
     if isinstance(prefix, str) or isinstance(choice_set, str):
         raise InputError("prefix and choice_set are lists of labels, not one text.")
+    for label in (*prefix, *(choice_set or ())):
+        if label not in set(posterior.items):
+            raise InputError(
+                f'"{label}" is none of the {len(posterior.items)} items of this posterior.'
+            )
     listed = list(prefix)
     universe = list(posterior.items if choice_set is None else choice_set)
     universe += [label for label in listed if label not in set(universe)]

@@ -43,7 +43,8 @@ def write_draws(posterior: Posterior, file: Any) -> None:
             for name, variable in tree[group].data_vars.items()
             if variable.dims[:2] == ("chain", "draw") and variable.size
         }
-        for group in ("/posterior", "/log_likelihood")
+        for group in ("/posterior", "/log_likelihood", "/sample_stats")
+        if group in tree.groups
     }
     tree.to_netcdf(file, engine="h5netcdf", encoding=encoding)
 
@@ -55,11 +56,14 @@ def read_draws(
     with xarray.open_datatree(file, engine="h5netcdf") as tree:
         tree.load()
     drawn = tree["posterior"]
+    # Earlier versions did not write statistics.
+    statistics = tree["sample_stats"].data_vars if "sample_stats" in tree.children else {}
     draws = Draws(
         closure_bits=drawn["closure_bits"].to_numpy(),
         scalars={name: drawn[name].to_numpy() for name in _SCALARS if name in drawn},
         log_likelihood=tree["log_likelihood"]["trace"].to_numpy(),
         latent=drawn["latent"].to_numpy() if "latent" in drawn else None,
+        statistics={str(name): values.to_numpy() for name, values in statistics.items()},
     )
     traces = _read_observed(tree["observed_data"], items, report)
     return draws, traces, tree["summary"]["precedence"].to_numpy()
@@ -80,8 +84,11 @@ def _tree(
         variables[scalar] = (at_draw, values)
     labels = text(posterior.items)
     position = {"chain": np.arange(draws.n_chains), "draw": np.arange(draws.n_draws)}
+    statistics = {name: (at_draw, values) for name, values in draws.statistics.items()}
+    of_sampler = {"sample_stats": xarray.Dataset(statistics, coords=position)} if statistics else {}
     return xarray.DataTree.from_dict(
         {
+            **of_sampler,
             "posterior": xarray.Dataset(
                 variables, coords={**position, "item": labels, "item_after": labels}
             ),

@@ -50,6 +50,7 @@ def content(
     groups: Groups | Mapping[str, str] | None = None,
     truth: Poset | None = None,
     test: Traces | None = None,
+    settings: str | None = None,
 ) -> dict[str, Any]:
     """Return what the page shows; every value is a plain one, NaN and infinity are None."""
     check_threshold(threshold)
@@ -77,7 +78,7 @@ def content(
         "truth": None if truth is None else truth_content(posterior, truth, threshold),
         "test": None if test is None else held_out_content(posterior, test),
         "surprise": surprise_content(posterior),
-        "provenance": provenance_content(posterior),
+        "provenance": provenance_content(posterior, settings),
     }
     return {name: plain(value) for name, value in shown.items()}
 
@@ -87,6 +88,7 @@ def _head(posterior: Posterior, threshold: float) -> dict[str, Any]:
     files = traces.report.files
     source = files[0].replace("\\", "/").rsplit("/", 1)[-1] if files else ""
     more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+    is_rule = posterior.is_point and posterior.status == "ok"
     return {
         "title": source + more or f"{len(posterior.items)} items",
         "n_items": len(posterior.items),
@@ -96,7 +98,7 @@ def _head(posterior: Posterior, threshold: float) -> dict[str, Any]:
         "method_words": _METHODS.get(posterior.method, ""),
         "verdict": verdict(posterior),
         "status": posterior.status,
-        "status_words": _STATUS["point" if posterior.is_point else posterior.status],
+        "status_words": _STATUS["point" if is_rule else posterior.status],
         "warnings": list(posterior.warnings),
         "levels": posterior.decode(threshold).depth,
     }

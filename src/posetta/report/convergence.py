@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posetta.posterior import Posterior
-from posetta.posterior.diagnostics import ESS_LIMIT, R_HAT_LIMIT
+from posetta.posterior.diagnostics import ESS_LIMIT, PAIR_R_HAT_LIMIT, R_HAT_LIMIT
 from posetta.posterior.pareto import PARETO_K_LIMIT
 
 _MOST_POINTS = 400
 _FACTS = {
     "r_hat_max": ("largest R-hat", f"at most {R_HAT_LIMIT}"),
     "ess_min": ("fewest effective draws", f"at least {ESS_LIMIT:.0f}"),
-    "pair_r_hat_99": ("R-hat of uncertain pairs, 99th percentile", ""),
+    "pair_r_hat_99": ("R-hat of uncertain pairs, 99th percentile", f"at most {PAIR_R_HAT_LIMIT}"),
     "pair_mcse_max": ("largest Monte Carlo error of a pair probability", ""),
     "chain_mae_max": ("mean difference of pair probabilities between two chains", ""),
     "divergences": ("divergent iterations", ""),

@@ -53,13 +53,17 @@ def render(
     groups: Groups | Mapping[str, str] | None = None,
     truth: Poset | None = None,
     test: Traces | None = None,
+    settings: str | None = None,
 ) -> str:
     """Return the report of a result as one self-contained HTML page.
 
     ``groups`` gives items a group (`read_groups` reads them from CSV); a true order adds recovery
-    and calibration, held-out traces add their NLL.
+    and calibration, held-out traces add their NLL. ``settings`` is the text of a ``settings.toml``
+    that makes the result again.
     """
-    shown = content(posterior, threshold=threshold, groups=groups, truth=truth, test=test)
+    shown = content(
+        posterior, threshold=threshold, groups=groups, truth=truth, test=test, settings=settings
+    )
     code, style = script(), _page_file("report.css")
     # The policy lets only this very script and style run, so that no label ever can.
     policy = (
@@ -85,9 +89,12 @@ def write_report(
     groups: Groups | Mapping[str, str] | None = None,
     truth: Poset | None = None,
     test: Traces | None = None,
+    settings: str | None = None,
 ) -> Path:
     """Write the report to a file, which appears whole or not at all; return its path."""
-    page = render(posterior, threshold=threshold, groups=groups, truth=truth, test=test)
+    page = render(
+        posterior, threshold=threshold, groups=groups, truth=truth, test=test, settings=settings
+    )
     with atomic_text(path) as file:
         file.write(page)
     return Path(path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import shlex
 from collections.abc import Mapping
 from dataclasses import fields
 from importlib.metadata import version
@@ -13,12 +12,12 @@ from posetta.infer.methods import METHODS
 from posetta.model.model import Model
 from posetta.posterior import Posterior
 
-_MODEL_OPTIONS = ("dim", "tau", "rho", "beta", "gamma", "noise")
-_RUN_OPTIONS = ("draws", "warmup", "chains", "thin", "max_seconds", "checkpoint")
 
+def provenance_content(posterior: Posterior, settings: str | None) -> dict[str, Any]:
+    """Return tables of what was read, believed and set, and the way to do it again.
 
-def provenance_content(posterior: Posterior) -> dict[str, Any]:
-    """Return tables of what was read, believed and set, and the way to do it again."""
+    ``settings`` is the text of the ``settings.toml`` that the command line wrote beside the result.
+    """
     traces = posterior.traces
     return {
         "data": _rows(
@@ -48,7 +47,7 @@ def provenance_content(posterior: Posterior) -> dict[str, Any]:
                 "numpy, this page": version("numpy"),
             }
         ),
-        "command": command(posterior),
+        "command": settings,
         "python": snippet(posterior),
     }
 
@@ -65,25 +64,13 @@ def _model(posterior: Posterior) -> dict[str, Any]:
     }
 
 
-def command(posterior: Posterior) -> str | None:
-    """Return the shell command that makes this result again; None if options cannot say it."""
-    files = posterior.traces.report.files
-    changed = _changed(posterior)
-    if not files or changed is None:
-        return None
-    model, settings = changed
-    if not (set(model) <= set(_MODEL_OPTIONS) and set(settings) <= set(_RUN_OPTIONS)):
-        return None
-    words = ["posetta", "fit", *files, "--method", posterior.method]
-    for name, value in {**model, **settings}.items():
-        words += ["--" + name.replace("_", "-"), "infer" if value is None else str(value)]
-    return shlex.join([*words, "--seed", str(posterior.seed), "--out", "result"])
-
-
 def snippet(posterior: Posterior) -> str | None:
-    """Return the Python lines that make this result again; None for a method that is not ours."""
+    """Return the Python lines that make this result again; None if no single fit does.
+
+    They check the fingerprint of the traces, which says whether these were read and split as then.
+    """
     changed = _changed(posterior)
-    if changed is None:
+    if changed is None or "merged_seeds" in posterior.settings:
         return None
     model, settings = changed
     kind = METHODS[posterior.method].settings.__name__
@@ -92,6 +79,7 @@ def snippet(posterior: Posterior) -> str | None:
     lines = ["import posetta as po", ""]
     lines += [f"traces = {source}" if files else "traces = ...  # as they were given"]
     lines += [
+        f"assert traces.hash == {posterior.traces.hash!r}, 'read or split in another way'",
         "post = po.fit(",
         "    traces,",
         f"    method=po.{kind}({_arguments(settings)}),",

@@ -12,7 +12,7 @@ export function pairFacts(state, a, b) {
   return {
     before: ab,
     after: ba,
-    either: Math.max(0, 1 - ab - ba),
+    either: 1 - ab - ba < 1e-9 ? 0 : 1 - ab - ba, // what rounding leaves is no probability
     seenBefore: before[a][b],
     seenAfter: before[b][a],
   };
@@ -54,5 +54,8 @@ export function pairVerdict(state, facts) {
     return "Seen in one order only: the data cannot tell a prerequisite from a habit.";
   }
   if (seen === "one") return "Seen in one order only: more traces may still show the other.";
+  if (Math.max(facts.before, facts.after) >= (point ? 0.5 : sure)) {
+    return "Seen in both orders, but the result takes one of them for noise.";
+  }
   return "Seen in both orders: free to swap, unless those traces are faulty.";
 }

@@ -105,12 +105,13 @@ export function convergence(data) {
         html("th", { scope: "col" }, "R-hat"), html("th", { scope: "col" }, "effective draws"))),
       html("tbody", {}, ...quantities.map((row) => html("tr", {},
         html("th", { scope: "row" }, row.name),
-        html("td", { class: row.r_hat > 1.05 ? "number poor" : "number" },
-          row.r_hat === null ? "–" : row.r_hat.toFixed(2)),
+        html("td", { class: row.r_hat === null || row.r_hat > 1.05 ? "number poor" : "number" },
+          row.r_hat === null ? "not finite" : row.r_hat.toFixed(2)),
         html("td", { class: row.ess !== null && row.ess < 100 ? "number poor" : "number" },
           figure(row.ess === null ? null : Math.round(row.ess)))))))) : null,
     facts.length ? html("dl", { class: "facts-list" }, ...facts.flatMap((fact) => [
-      html("dt", {}, fact.name), html("dd", {}, figure(fact.value),
+      html("dt", {}, fact.name), html("dd", {},
+        fact.wanted && fact.value === null ? "not finite" : figure(fact.value),
         fact.wanted ? html("span", { class: "muted" }, ` (${fact.wanted})`) : null)]))
       : html("p", { class: "muted" }, "This method keeps no record of its convergence."),
   ];
@@ -185,7 +186,7 @@ export function provenance(data) {
     html("dl", { class: "facts-list" }, ...rows.flatMap(([name, value]) =>
       [html("dt", {}, name), html("dd", {}, value)])));
   return [
-    made.command === null ? null : html("div", {}, html("h3", {}, "On the command line"),
+    made.command === null ? null : html("div", {}, html("h3", {}, "settings.toml"),
       html("pre", { id: "command" }, made.command)),
     made.python === null ? null : html("div", {}, html("h3", {}, "In Python"),
       html("pre", {}, made.python)),
