@@ -80,7 +80,7 @@ def test_agreement_rings_the_pairs_that_cross() -> None:
     assert np.allclose(crossing[0], [[1 / 3, 2 / 3]])
     assert len(crossing[1]) == 0
     insets = [text for text in texts_of(figure) if text.startswith("MAE")]
-    assert insets[0] == f"MAE {closure_mae(first, other):.3f}\n1 of 6 cross"
+    assert insets[0] == f"MAE {closure_mae(first, other):.3f}, 1 of 6 cross"
     assert insets[1].startswith("MAE 0.000")
 
 

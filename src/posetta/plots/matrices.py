@@ -98,7 +98,7 @@ def agreement(
     """Compare Pr(i before j | data) of every ordered pair under the reference and other results.
 
     The dashed diagonal is agreement. Pairs that one side keeps (above ``threshold``) and the other
-    does not are ringed and counted; the inset gives the mean absolute difference over all pairs.
+    does not are ringed and counted; the line above gives the mean absolute difference over all pairs.
     """
     name, base = reference
     if not others:
@@ -118,10 +118,10 @@ def agreement(
             x[crossing], y[crossing], s=26, facecolors="none", edgecolors=style.SPURIOUS,
             linewidths=0.9, zorder=3, gid="crossing",
         )  # fmt: skip
+        # Above the frame: inside it would hide the pairs that matter most.
         ax.text(
-            0.1, 0.92, f"MAE {mae:.3f}\n{int(crossing.sum())} of {len(x):,} cross",
-            transform=ax.transAxes, fontsize=style.TEXT_SIZE, color=style.INK, va="top", zorder=4,
-            bbox={"boxstyle": "round,pad=0.25", "facecolor": "white", "edgecolor": style.GRID},
+            0.0, 1.02, f"MAE {mae:.3f}, {int(crossing.sum())} of {len(x):,} cross",
+            transform=ax.transAxes, fontsize=style.TEXT_SIZE, color=style.INK, va="bottom",
         )  # fmt: skip
         ax.set_xlim(-0.03, 1.03)
         ax.set_ylim(-0.03, 1.03)
