@@ -98,7 +98,7 @@ def agreement(
     """Compare Pr(i before j | data) of every ordered pair under the reference and other results.
 
     The dashed diagonal is agreement. Pairs that one side keeps (above ``threshold``) and the other
-    does not are ringed and counted; the line above gives the mean absolute difference over all pairs.
+    does not are ringed and counted; above stands the mean absolute difference over all pairs.
     """
     name, base = reference
     if not others:
