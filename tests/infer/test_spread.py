@@ -1,4 +1,4 @@
-"""Chains in an executor draw what they draw here."""
+"""Chains and restarts in an executor do what they do here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from posetta import HardMCMC, Model, RelaxedNUTS, SettingError, fit, simulate
+from posetta import FlowVI, FullRankVI, HardMCMC, Model, RelaxedNUTS, SettingError, fit, simulate
 
 
 class Elsewhere:
@@ -40,21 +40,27 @@ def traces():
         (HardMCMC(draws=40, warmup=30, chains=3, thin=2), Model()),
         (HardMCMC(draws=20, warmup=30, chains=2, thin=1, rungs=2), Model(noise=None)),
         (RelaxedNUTS(draws=30, warmup=30, chains=3), Model(dim=2)),
+        (FullRankVI(draws=30, iterations=400, restarts=3, starts=("prior",)), Model(dim=2)),
+        (
+            FlowVI(draws=30, layers=1, bins=4, width=8, iterations=30, restarts=2),
+            Model(dim=2),
+        ),
     ],
-    ids=["hard", "hard, rungs", "nuts"],
+    ids=["hard", "hard, rungs", "nuts", "fullrank", "flow"],
 )
 def test_the_same_draws_with_and_without_an_executor(traces, settings, model):
     elsewhere = Elsewhere()
     apart = fit(traces, settings, model, seed=5, executor=elsewhere)
     here = fit(traces, settings, model, seed=5)
-    assert elsewhere.n_submitted == settings.chains
+    assert elsewhere.n_submitted == getattr(settings, "chains", getattr(settings, "restarts", None))
     np.testing.assert_array_equal(apart.draws.closure_bits, here.draws.closure_bits)
     np.testing.assert_array_equal(apart.draws.latent, here.draws.latent)
     for name, values in here.draws.scalars.items():
         np.testing.assert_array_equal(apart.draws.scalars[name], values)
     np.testing.assert_array_equal(apart.precedence, here.precedence)
     assert (apart.status, apart.method) == (here.status, here.method)
-    assert apart.diagnostics["r_hat_max"] == here.diagnostics["r_hat_max"]
+    for name in ("r_hat_max", "elbo", "elbo_restarts", "elbo_gaussians"):
+        assert apart.diagnostics.get(name) == here.diagnostics.get(name)
     assert apart.settings == here.settings
 
 
@@ -65,8 +71,14 @@ def test_time_limits_hold_in_an_executor(traces):
     assert 1 <= posterior.draws.n_draws < 100_000
 
 
+def test_a_restart_that_ran_out_of_time_ends_the_fit(traces):
+    settings = FullRankVI(draws=10, restarts=2, starts=("prior",), max_seconds=1e-9)
+    posterior = fit(traces, settings, Model(dim=2), seed=5, executor=Elsewhere())
+    assert posterior.status == "budget_reached"
+
+
 def test_what_cannot_run_apart_says_so(traces, tmp_path):
-    with pytest.raises(SettingError, match="only the chains of hard and nuts run apart"):
+    with pytest.raises(SettingError, match="only the chains of hard and nuts and the restarts"):
         fit(traces, "maximal", executor=Elsewhere())
     checkpointed = HardMCMC(draws=4, checkpoint=str(tmp_path / "c"))
     with pytest.raises(SettingError, match="drop the executor"):

@@ -34,9 +34,9 @@ def fit(
     `choose_method`. ``model`` says which density (default `Model()`). The same seed gives the same
     result, on any number of cores. ``progress=True`` shows a bar with the time left on standard
     error. ``executor`` (anything with ``submit``: a process pool, ``Client.get_executor()`` of
-    Dask) runs each chain of "hard" or "nuts" as a job of its own, with the same draws. Ctrl-C ends
-    a sampler early and gives back what was drawn, status "budget_reached"; with an executor it
-    ends the fit.
+    Dask) runs each chain of "hard" or "nuts" and each restart of "fullrank" or "flow" as a job of
+    its own, with the same draws. Ctrl-C ends a sampler early and gives back what was drawn, status
+    "budget_reached"; with an executor it ends the fit.
     """
     if not isinstance(traces, Traces):
         raise InputError(

@@ -8,6 +8,7 @@ gradient of the ELBO, since d E[log p(w)] = E[g' dw].
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,11 @@ from numpy.typing import NDArray
 
 from posetta.data import Traces
 from posetta.errors import MissingExtra
-from posetta.infer.gaussian_vi import climb_all
+from posetta.infer import gaussian_vi
+from posetta.infer.gaussian_vi import Climb, climb_all, finish_best, gathered
 from posetta.infer.methods import FlowVI, FullRankVI
 from posetta.infer.natural_gradient import Gaussian
-from posetta.infer.progress import Report
+from posetta.infer.progress import Report, silent
 from posetta.infer.relaxed_draws import draws_of, posterior_of
 from posetta.infer.score_batch import Scores, score_batch
 from posetta.infer.variational import WINDOW, Restart, judged, kept, no_gain
@@ -141,18 +143,79 @@ def run(traces: Traces, model: Model, settings: FlowVI, seed: int, report: Repor
     model.fixed_dim("flow")
     began = time.perf_counter()
     target = Target(model, traces)
-    generator = child(seed, "flow")
     with score_batch(target) as scores:
         _compile(scores, target, settings)
         compiled = time.perf_counter()
         deadline = np.inf if settings.max_seconds is None else compiled + settings.max_seconds
-        start = FullRankVI(restarts=settings.restarts, starts=settings.starts)
         climbs = climb_all(
-            target, scores, start, seed, lambda p, w: report(_GAUSSIAN_SHARE * p, w), deadline
+            target,
+            scores,
+            _gaussian(settings),
+            seed,
+            lambda p, w: report(_GAUSSIAN_SHARE * p, w),
+            deadline,
         )
-        training = Training(scores, kept(climbs).state, settings, generator)
-        training.stopped = any(climb.stopped for climb in climbs)
-        _train(training, report, deadline)
+        training, generator = _around(climbs, scores, settings, seed, report, deadline)
+    return _posterior(
+        target, settings, seed, climbs, training, generator, compiled - began, compiled
+    )
+
+
+def run_part(
+    traces: Traces, model: Model, settings: FlowVI, seed: int, number: int
+) -> tuple[Climb, float]:
+    """Try one start of the Gaussian alone."""
+    model.fixed_dim("flow")
+    return gaussian_vi.run_part(traces, model, _gaussian(settings), seed, number)
+
+
+def put_together(
+    traces: Traces, model: Model, settings: FlowVI, seed: int, ran: Sequence[tuple[Climb, float]]
+) -> Posterior:
+    """Finish the best Gaussian of those that were tried elsewhere, and train the flow around it."""
+    target = Target(model, traces)
+    before = time.perf_counter()
+    with score_batch(target) as scores:
+        _compile(scores, target, settings)
+        compiling = time.perf_counter() - before
+        climbs, began, deadline = gathered(ran, settings.max_seconds)
+        finish_best(climbs, scores, _gaussian(settings), seed, deadline)
+        training, generator = _around(climbs, scores, settings, seed, silent, deadline)
+    return _posterior(target, settings, seed, climbs, training, generator, compiling, began)
+
+
+def _gaussian(settings: FlowVI) -> FullRankVI:
+    return FullRankVI(
+        restarts=settings.restarts, starts=settings.starts, max_seconds=settings.max_seconds
+    )
+
+
+def _around(
+    climbs: list[Climb],
+    scores: Scores,
+    settings: FlowVI,
+    seed: int,
+    report: Report,
+    deadline: float,
+) -> tuple[Training, np.random.Generator]:
+    """Train a flow around the best Gaussian; return it, and the stream that its draws take."""
+    generator = child(seed, "flow")
+    training = Training(scores, kept(climbs).state, settings, generator)
+    training.stopped = any(climb.stopped for climb in climbs)
+    _train(training, report, deadline)
+    return training, generator
+
+
+def _posterior(
+    target: Target,
+    settings: FlowVI,
+    seed: int,
+    climbs: list[Climb],
+    training: Training,
+    generator: np.random.Generator,
+    compile_seconds: float,
+    began: float,
+) -> Posterior:
     noise = generator.standard_normal((settings.draws, target.n_parameters))
     points, log_q = training.draw(training.state, noise)
     draws = draws_of(target, points[None])
@@ -167,7 +230,7 @@ def run(traces: Traces, model: Model, settings: FlowVI, seed: int, report: Repor
         status=status,
         warnings=warnings,
         diagnostics=diagnostics,
-        seconds={"compile": compiled - began, "run": time.perf_counter() - compiled},
+        seconds={"compile": compile_seconds, "run": time.perf_counter() - began},
     )
 
 

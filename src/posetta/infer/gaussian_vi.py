@@ -7,6 +7,7 @@ the best, and says how good it is.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from posetta.infer.natural_gradient import Cooling, Gaussian, Step, ascend
 from posetta.infer.progress import Report
 from posetta.infer.relaxed_draws import draws_of, posterior_of
 from posetta.infer.score_batch import Scores, score_batch
-from posetta.infer.start import starting_points
+from posetta.infer.start import starting_point, starting_points
 from posetta.infer.variational import WINDOW, Restart, judged, kept, no_gain, start_kinds
 from posetta.model.model import Model
 from posetta.model.target import Target
@@ -74,6 +75,10 @@ class Climb(Restart[Gaussian]):
         self._before = now
 
 
+def _say_nothing(climb: Climb) -> None:
+    """Climb elsewhere: nobody is listening."""
+
+
 def run(traces: Traces, model: Model, settings: FullRankVI, seed: int, report: Report) -> Posterior:
     """Fit a Gaussian from several starts; draw from the one with the best ELBO.
 
@@ -86,6 +91,56 @@ def run(traces: Traces, model: Model, settings: FullRankVI, seed: int, report: R
         compiled = time.perf_counter()
         deadline = np.inf if settings.max_seconds is None else compiled + settings.max_seconds
         climbs = climb_all(target, scores, settings, seed, report, deadline)
+    return _posterior(target, settings, seed, climbs, compiled - began, compiled)
+
+
+def run_part(
+    traces: Traces, model: Model, settings: FullRankVI, seed: int, number: int
+) -> tuple[Climb, float]:
+    """Try one start alone; return where it came to, and the seconds it took."""
+    model.fixed_dim("fullrank")
+    target = Target(model, traces)
+    with score_batch(target) as scores:
+        began = time.perf_counter()
+        deadline = np.inf if settings.max_seconds is None else began + settings.max_seconds
+        start = starting_point(target, start_kinds(settings)[number], seed, number)
+        climb = Climb(start, settings, child(seed, "fullrank", number))
+        _climb_on(climb, scores, seed, _trial_steps(settings), deadline)
+    return climb, time.perf_counter() - began
+
+
+def put_together(
+    traces: Traces,
+    model: Model,
+    settings: FullRankVI,
+    seed: int,
+    ran: Sequence[tuple[Climb, float]],
+) -> Posterior:
+    """Let the best of the starts that were tried elsewhere go on to the end, and draw from it."""
+    target = Target(model, traces)
+    with score_batch(target) as scores:
+        climbs, began, deadline = gathered(ran, settings.max_seconds)
+        finish_best(climbs, scores, settings, seed, deadline)
+    return _posterior(target, settings, seed, climbs, 0.0, began)
+
+
+def gathered(
+    ran: Sequence[tuple[Climb, float]], max_seconds: float | None
+) -> tuple[list[Climb], float, float]:
+    """Return climbs from elsewhere, when they began if they had run here, and their deadline."""
+    began = time.perf_counter() - max(seconds for _, seconds in ran)
+    deadline = np.inf if max_seconds is None else began + max_seconds
+    return [climb for climb, _ in ran], began, deadline
+
+
+def _posterior(
+    target: Target,
+    settings: FullRankVI,
+    seed: int,
+    climbs: list[Climb],
+    compile_seconds: float,
+    began: float,
+) -> Posterior:
     best = kept(climbs)
     noise = child(seed, "fullrank", "draws").standard_normal((settings.draws, target.n_parameters))
     points = best.state.at(noise)
@@ -102,7 +157,7 @@ def run(traces: Traces, model: Model, settings: FullRankVI, seed: int, report: R
         status=status,
         warnings=warnings,
         diagnostics=diagnostics,
-        seconds={"compile": compiled - began, "run": time.perf_counter() - compiled},
+        seconds={"compile": compile_seconds, "run": time.perf_counter() - began},
     )
 
 
@@ -116,43 +171,73 @@ def climb_all(
 ) -> list[Climb]:
     """Try every start, then let the best go on to the end, as far as time and the user allow."""
     report(0.0, "looking for starting points")
-    kinds = start_kinds(settings)
-    starts = starting_points(target, kinds, seed)
-    trial = min(settings.cooling + _TRIAL_STEPS, settings.iterations)
+    starts = starting_points(target, start_kinds(settings), seed)
+    trial = _trial_steps(settings)
     total = trial * len(starts) + settings.iterations - trial
     climbs: list[Climb] = []
 
-    def go_on(climb: Climb, k: int, until: int) -> None:
-        def visit(number: int, step: Step) -> bool:
-            unfinished = climb.visit(number, step)
-            report(sum(one.n_steps for one in climbs) / total, climb.words(k))
-            climb.stopped = unfinished and time.perf_counter() > deadline
-            return unfinished and not climb.stopped and climb.n_steps < until
-
-        try:
-            ascend(
-                scores,
-                climb.state,
-                climb.generator,
-                n_points=settings.gradient_samples,
-                learning_rate=settings.learning_rate,
-                cooling=Cooling(settings.temperature, settings.cooling),
-                visit=visit,
-                first=climb.n_steps,
-            )
-        except KeyboardInterrupt:
-            climb.stopped = True
-        climb.elbo = _elbo(scores, climb.state, settings.elbo_samples, seed)
+    def tell(climb: Climb) -> None:
+        done = sum(one.n_steps for one in climbs)
+        report(done / total, climb.words(climbs.index(climb)))
 
     for k, start in enumerate(starts):
         climbs.append(Climb(start, settings, child(seed, "fullrank", k)))
-        go_on(climbs[k], k, trial)
+        _climb_on(climbs[k], scores, seed, trial, deadline, tell)
         if climbs[k].stopped:
             return climbs
-    best = kept(climbs)
-    if best.unfinished:
-        go_on(best, climbs.index(best), settings.iterations)
+    finish_best(climbs, scores, settings, seed, deadline, tell)
     return climbs
+
+
+def finish_best(
+    climbs: list[Climb],
+    scores: Scores,
+    settings: FullRankVI,
+    seed: int,
+    deadline: float,
+    tell: Callable[[Climb], None] = _say_nothing,
+) -> None:
+    """Let the best climb go on to its end, unless one was stopped: then the time is over."""
+    best = kept(climbs)
+    if best.unfinished and not any(climb.stopped for climb in climbs):
+        _climb_on(best, scores, seed, settings.iterations, deadline, tell)
+
+
+def _trial_steps(settings: FullRankVI) -> int:
+    return min(settings.cooling + _TRIAL_STEPS, settings.iterations)
+
+
+def _climb_on(
+    climb: Climb,
+    scores: Scores,
+    seed: int,
+    until: int,
+    deadline: float,
+    tell: Callable[[Climb], None] = _say_nothing,
+) -> None:
+    """Take steps up to number ``until``, as far as time and the user allow."""
+    settings = climb.settings
+
+    def visit(number: int, step: Step) -> bool:
+        unfinished = climb.visit(number, step)
+        tell(climb)
+        climb.stopped = unfinished and time.perf_counter() > deadline
+        return unfinished and not climb.stopped and climb.n_steps < until
+
+    try:
+        ascend(
+            scores,
+            climb.state,
+            climb.generator,
+            n_points=settings.gradient_samples,
+            learning_rate=settings.learning_rate,
+            cooling=Cooling(settings.temperature, settings.cooling),
+            visit=visit,
+            first=climb.n_steps,
+        )
+    except KeyboardInterrupt:
+        climb.stopped = True
+    climb.elbo = _elbo(scores, climb.state, settings.elbo_samples, seed)
 
 
 def _elbo(scores: Scores, gaussian: Gaussian, n_points: int, seed: int) -> float:

@@ -119,7 +119,7 @@ def run(
     return _posterior(traces, model, settings, seed, chains, stopped, seconds)
 
 
-def run_chain(
+def run_part(
     traces: Traces, model: Model, settings: HardMCMC, seed: int, number: int
 ) -> dict[str, Any]:
     """Run one chain alone to its end; return its frozen state, which holds its draws."""

@@ -172,7 +172,7 @@ def run(
     return _posterior(target, settings, seed, drawn, gradients, stopped, seconds, started)
 
 
-def run_chain(
+def run_part(
     traces: Traces, model: Model, settings: RelaxedNUTS, seed: int, number: int
 ) -> dict[str, Any]:
     """Run one chain alone to its end, from its own starting point; return what it drew."""
