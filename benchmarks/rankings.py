@@ -90,8 +90,23 @@ def sushi(data: Path, only: list[str] | None, max_seconds: float | None) -> None
             f"{po.evaluate.step_nll(post, test)} | {waic_row(post, train)} | {state(post)} |",
             flush=True,
         )
+        print(f"<!-- {what_it_says(post)} -->")
         for warning in post.warnings:
             print(f"<!-- {warning} -->", flush=True)
+
+
+def what_it_says(post: po.Posterior) -> str:
+    """Return noise and number of relations of every chain, and the pairs that are surely ordered."""
+    if "noise" not in post.draws.scalars:
+        return "no order, no noise"
+    noise = ", ".join(f"{value:.3f}" for value in post.draws.scalars["noise"].mean(axis=1))
+    relations = ", ".join(f"{value:.1f}" for value in post.n_relations.mean(axis=1))
+    n = len(post.items)
+    sure = [(a, b) for a in post.items for b in post.items if post.probability(a, b) > 0.95]
+    return (
+        f"noise by chain {noise}; relations by chain {relations} of {n * (n - 1) // 2}; "
+        f"{len(sure)} pairs above 0.95: {sure}"
+    )
 
 
 def scored_on(post: po.Posterior, traces: po.Traces) -> po.Posterior:
