@@ -96,7 +96,7 @@ def sushi(data: Path, only: list[str] | None, max_seconds: float | None) -> None
 
 
 def what_it_says(post: po.Posterior) -> str:
-    """Return noise and number of relations of every chain, and the pairs that are surely ordered."""
+    """Return noise and number of relations by chain, and the pairs that are surely ordered."""
     if "noise" not in post.draws.scalars:
         return "no order, no noise"
     noise = ", ".join(f"{value:.3f}" for value in post.draws.scalars["noise"].mean(axis=1))
