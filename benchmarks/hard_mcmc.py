@@ -3,8 +3,10 @@
     python benchmarks/hard_mcmc.py rates       # proposals and effective draws a second
     python benchmarks/hard_mcmc.py recompute   # the same draws with a full likelihood each time
     python benchmarks/hard_mcmc.py moves 20    # effective draws a second without each move
+    python benchmarks/hard_mcmc.py moves 20 --partial
 
-Data: the paper's generator (dim 4, rho 0.5, beta 1, seed 7), n full traces chosen for coverage.
+Data: the paper's generator (dim 4, rho 0.5, beta 1, seed 7), n full traces chosen for coverage, or
+n independent traces of half the items (``--partial``).
 Time is CPU time of one thread. Effective draws are of the log posterior and of the number of
 relations.
 """
@@ -32,10 +34,17 @@ KINDS = ("coordinate", "swap", "item", "gap", "stretch")
 
 
 def a_chain(
-    n: int, draws: int, warmup: int, thin: int, number: int = 0, beta: float | None = None
+    n: int,
+    draws: int,
+    warmup: int,
+    thin: int,
+    number: int = 0,
+    beta: float | None = None,
+    partial: bool = False,
 ) -> ChainRun:
     """Make a chain on the data of this benchmark; the kernel is compiled."""
-    sim = po.simulate(n, rho=0.5, seed=7)
+    few = {"ip_cov": None, "n_traces": n, "lengths": 0.5} if partial else {}
+    sim = po.simulate(n, rho=0.5, seed=7, **few)
     settings = po.HardMCMC(draws=draws, warmup=warmup, thin=thin, rungs=1)
     rows = rows_of(sim.train)
     model = po.Model(beta=beta)
@@ -153,7 +162,7 @@ def recompute() -> None:
     )
 
 
-def moves(n: int, seconds: float) -> None:
+def moves(n: int, seconds: float, partial: bool) -> None:
     """Print effective draws a second with every move, and with each left out.
 
     Means over eight chains and their standard errors; each chain has its own start.
@@ -168,7 +177,7 @@ def moves(n: int, seconds: float) -> None:
     for name, mix in cases.items():
         rates = []
         for number in range(8):
-            chain = a_chain(n, 20_000, 1000, 5, number)
+            chain = a_chain(n, 20_000, 1000, 5, number, partial=partial)
             chain.plan = chain.plan._replace(mix=mix)
             chain.sweep(1000)
             began = time.process_time()
@@ -187,13 +196,14 @@ if __name__ == "__main__":
     parser.add_argument("n", nargs="?", type=int, default=20)
     parser.add_argument("sweeps", nargs="?", type=float, default=8)
     parser.add_argument("engine", nargs="?", default="ours")
+    parser.add_argument("--partial", action="store_true", help="traces of half the items (moves)")
     chosen = parser.parse_args()
     if chosen.study == "rates":
         rates()
     elif chosen.study == "recompute":
         recompute()
     elif chosen.study == "moves":
-        moves(chosen.n, chosen.sweeps)
+        moves(chosen.n, chosen.sweeps, chosen.partial)
     else:
         if chosen.engine == "full":
             change.weigh = change.weigh_anew = _weigh_in_full
