@@ -8,7 +8,7 @@ import pytest
 from posetta import HardMCMC, InputError, Model, Traces, fit, simulate
 from posetta.data.evidence import PairEvidence
 from posetta.infer.hard.arrange import arrange
-from posetta.infer.hard.start import start_latent
+from posetta.infer.hard.start import _without, start_latent
 from posetta.model.latent import product_order
 
 
@@ -50,6 +50,22 @@ def test_a_start_contradicts_no_trace_and_holds_most_of_what_they_show() -> None
         assert not (closure & (before.T > 0)).any()
         assert (closure & shown).sum() > 0.8 * shown.sum()
     assert len({latent.tobytes() for latent in starts}) == 4
+
+
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.3, 1.0])
+def test_pairs_that_remain_forbidden_cost_few_items_their_relations(share: float) -> None:
+    generator = np.random.default_rng(5)
+    latent = generator.normal(size=(30, 3))
+    closure = product_order(latent)
+    forbidden = closure & (generator.random(closure.shape) < share)
+    mended = product_order(_without(forbidden, latent.copy()))
+    assert not (mended & forbidden).any()
+    free = ~(mended | mended.T).any(axis=0)
+    untouched = ~free | ~(closure | closure.T).any(axis=0)
+    assert (mended == closure)[np.ix_(untouched, untouched)].all()
+    assert not mended[free].any()
+    if share == 0.02:
+        assert free.sum() < 10
 
 
 def test_with_noise_a_pair_that_is_rarely_reversed_may_be_held() -> None:

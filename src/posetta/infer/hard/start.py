@@ -46,9 +46,25 @@ def start_latent(
         ranks = arrange(_gain(before, noisy), contradicted, dim, sweeps, generator).T
     scores = ndtri((np.arange(n, 0, -1) - 0.5) / n)
     latent = scores[ranks] + 1e-6 * generator.standard_normal((n, dim))
-    if (product_order(latent) & contradicted).any():
-        # A column and its reverse share no pair: an antichain, which every trace allows.
-        latent[:, dim - 1] = -latent[:, 0]
+    return _without(product_order(latent) & contradicted, latent)
+
+
+def _without(forbidden: NDArray[np.bool_], latent: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return latents without the forbidden pairs, if any are left: few items lose all relations.
+
+    First in one column and last in another, an item has no relation to any other, and those between
+    the others stay as they are. The items with most forbidden pairs go first.
+    """
+    left = forbidden | forbidden.T
+    freed = []
+    while left.any():
+        item = int(np.argmax(left.sum(axis=0)))
+        freed.append(item)
+        left[item] = left[:, item] = False
+    # Freed items are in opposite orders in the two columns, so they are free of each other too.
+    beyond = np.arange(1, len(freed) + 1) / (len(freed) + 1)
+    latent[freed, 0] = latent[:, 0].max() + beyond
+    latent[freed, -1] = latent[:, -1].min() - beyond
     return latent
 
 
