@@ -32,14 +32,12 @@ CHAINS = 4
 SHORT: dict[str, Callable[[int], Settings]] = {
     "hard": lambda d: po.HardMCMC(draws=d, warmup=1, thin=1, chains=CHAINS, rungs=1),
     "nuts": lambda d: po.RelaxedNUTS(
-        draws=d, warmup=5, max_depth=1, chains=CHAINS, starts=("prior",)
+        draws=d, warmup=20, max_depth=1, chains=CHAINS, starts=("prior",)
     ),
     "fullrank": lambda d: po.FullRankVI(
-        draws=CHAINS * d, iterations=2, restarts=1, starts=("prior",)
+        draws=CHAINS * d, iterations=2, cooling=0, restarts=1, starts=("prior",)
     ),
     "flow": lambda d: po.FlowVI(draws=CHAINS * d, iterations=2, restarts=1, starts=("prior",)),
-    "maximal": lambda _: po.Maximal(),
-    "majority": lambda _: po.Majority(),
 }
 # (items, traces): as many traces as items, then more and more traces of 50 items.
 GROWING = {
@@ -52,7 +50,7 @@ FEW, MORE = 20, 60
 def default_draws(method: str) -> int:
     """Return the draws that a method keeps by default, of all chains together."""
     settings = settings_of(method)[1]
-    return int(getattr(settings, "draws", 0) * getattr(settings, "chains", 1))
+    return int(settings.draws * getattr(settings, "chains", 1))
 
 
 def one_fit(method: str, n: int, n_traces: int, draws: int) -> None:
@@ -117,10 +115,8 @@ def main() -> None:
         for series, points in GROWING.items():
             sizes = [max(point) for point in points]
             few = np.array([measured(method, *point, FEW) for point in points])
-            each = np.zeros(len(points))
-            if draws:
-                more = np.array([measured(method, *point, MORE) for point in points])
-                each = np.maximum(more - few, 0.0) / (CHAINS * (MORE - FEW))
+            more = np.array([measured(method, *point, MORE) for point in points])
+            each = np.maximum(more - few, 0.0) / (CHAINS * (MORE - FEW))
             work = few - CHAINS * FEW * each
             laws = [growth(sizes, work), growth(sizes, each)]
             size = largest(laws, draws, 1024 * given.gigabytes)

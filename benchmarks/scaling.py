@@ -105,6 +105,7 @@ def draw(found: dict[tuple[str, str], tuple[list[int], list[float]]], path: str)
         style.log_scale(ax, "y")
         name = "microseconds a proposal" if what == "proposal" else "milliseconds a gradient"
         style.axis_labels(ax, "items, traces or length", name)
+        ax.set_ylim(top=8 * ax.get_ylim()[1])  # room for the legend above the lines
         ax.legend(fontsize=6.5, frameon=False, title="varies: exponent", title_fontsize=6.5)
     save_figure(style.plain_text(figure), path)
 
