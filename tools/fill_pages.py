@@ -25,7 +25,10 @@ from posetta.suite.table import columns_of, tidy_rows
 DOCS = Path(__file__).parent.parent / "docs"
 BLOCK = re.compile(r"<!-- table: (\w+) / (.*?) -->\n.*?<!-- end -->", re.DOTALL)
 # What says nothing to a reader of the table, or is the same in all rows.
-LEFT_OUT = {"outcome", "cores", "alone", "error", "notes", "job", "data", "is_point", "mean_length"}
+LEFT_OUT = {
+    "outcome", "cores", "alone", "error", "notes", "job", "data", "is_point", "mean_length",
+    "elpd_waic", "wall_seconds", "held_mb", "n_warnings",
+}  # fmt: skip
 
 
 def sections(store: Store) -> dict[str, str]:

@@ -11,7 +11,10 @@ from xml.etree import ElementTree
 import pytest
 
 from posetta.cli import main
+from posetta.data import Traces
+from posetta.infer import fit
 from posetta.order import Poset, read_order, write_order
+from posetta.posterior.export import export
 from posetta.posterior.io import load
 
 ITEMS = ['plan "A"', "code;", "test & go", "free"]
@@ -166,3 +169,12 @@ def test_hostile_labels_survive_every_export(
             ElementTree.fromstring(printed)
         if to == "json":
             assert json.loads(printed)["items"] == labels
+
+
+def test_graphml_keeps_what_xml_may_hold() -> None:
+    labels = ["\u627f\u8a8d\u3000\u7533\u8acb", "no\u00a0break", "bell\x07"]
+    page = export(fit(Traces.from_lists([labels]), method="maximal"), "graphml")
+    texts = [node.text for node in ElementTree.fromstring(page).iter()]
+    assert labels[0] in texts
+    assert labels[1] in texts
+    assert "bell\ufffd" in texts

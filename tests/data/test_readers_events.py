@@ -242,3 +242,14 @@ def test_an_empty_column_name_is_refused(name, setting):
 def test_columns_cannot_be_set_where_there_are_none(name, setting):
     with pytest.raises(SettingError, match=f"{setting}='q' cannot be honoured"):
         read("[]", name, **{setting: "q"})
+
+
+def test_numbers_that_look_like_dates_and_blanks_around_dates_are_read() -> None:
+    clock = Clock()
+    assert clock.read("20240131.12") < clock.read("20240131.75")
+    assert Clock().read(" 2024-03-01T09:00:00 ") == Clock().read("2024-03-01T09:00:00")
+
+
+def test_streams_without_names_cannot_be_told_apart() -> None:
+    with pytest.raises(SettingError, match="several streams have no name"):
+        read_traces([io.StringIO("a,b\n"), io.StringIO("b,a\n")], format="text")
