@@ -90,3 +90,8 @@ def test_tables_of_studies_fill_pages(tmp_path: Path) -> None:
     rows = (tmp_path / "docs" / "results" / "tiny.csv").read_text().splitlines()
     assert len(rows) == 3
     assert rows[0].startswith("n,seed,method,status")
+    # The rest of the study, in another folder: earlier rows stay, in the order of the plan.
+    run_study(tiny(), tmp_path / "rest", where={"n": "6"})
+    script["main"]([str(tmp_path / "rest")])
+    assert re.findall(r"^\| (\d) \| maximal \| 1.000", page.read_text(), re.MULTILINE) == ["4", "6"]
+    assert (tmp_path / "docs" / "results" / "tiny.csv").read_text().splitlines()[:3] == rows

@@ -8,7 +8,8 @@ between two comments:
 
 Everything between them is replaced. Rows without a finished job are left out, and so is the column
 that counts jobs if no job is missing. The tidy table goes to docs/results/STUDY.csv, with four
-digits of every number.
+digits of every number. A long study may be run in parts, in several folders and on several days:
+what docs/results/STUDY.csv holds of jobs that did not end in DIR stays.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ import sys
 from pathlib import Path
 
 from posetta.suite import Store
-from posetta.suite.markdown import markdown_tables
-from posetta.suite.table import columns_of, tidy_rows
+from posetta.suite.markdown import tables_by_title
+from posetta.suite.table import Row, columns_of, tidy_rows
 
 DOCS = Path(__file__).parent.parent / "docs"
 BLOCK = re.compile(r"<!-- table: (\w+) / (.*?) -->\n.*?<!-- end -->", re.DOTALL)
@@ -31,11 +32,46 @@ LEFT_OUT = {
 }  # fmt: skip
 
 
-def sections(store: Store) -> dict[str, str]:
-    """Return the study's tables by title."""
-    _, *parts = markdown_tables(store).split("\n## ")
-    titles = [part.partition("\n") for part in parts]
-    return {title: content.strip() for title, _, content in titles}
+def written(value: object) -> str:
+    """Return a value as it stands in docs/results."""
+    return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def read(text: str) -> object:
+    """Return a value that stands in docs/results."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text or None
+
+
+def all_rows(store: Store, results: Path) -> list[Row]:
+    """Return the rows of a study in the order of its plan, earlier results where it has no job."""
+    ended = (row for row in tidy_rows(store) if row["outcome"] == "done")
+    new = {place_of(row, store): row for row in ended}
+    held: dict[tuple[str, ...], Row] = {}
+    if results.exists():
+        with results.open(encoding="utf-8", newline="") as file:
+            for line in csv.DictReader(file):
+                row = {name: read(text) for name, text in line.items()}
+                held[place_of(row, store)] = row
+    rows = []
+    for entry in store.head["plan"]:
+        place = place_of(entry["columns"], store)
+        if place in new:
+            rows.append(new[place])
+        elif place in held:
+            about = {**entry["columns"], "outcome": "done", "data": entry["data"]}
+            rows.append(held[place] | about)
+    return rows
+
+
+def place_of(row: Row, store: Store) -> tuple[str, ...]:
+    """Return where a row stands in the grid of its study."""
+    names = columns_of(entry["columns"] for entry in store.head["plan"])
+    return tuple(written(row.get(name)) for name in names)
 
 
 def for_page(table: str) -> str:
@@ -67,9 +103,8 @@ def fill(page: Path, study: str, tables: dict[str, str]) -> int:
     return count
 
 
-def write_results(store: Store, target: Path) -> None:
+def write_results(rows: list[Row], target: Path) -> None:
     """Write the tidy table, rounded."""
-    rows = tidy_rows(store)
     names = [
         name
         for name in columns_of(rows)
@@ -78,9 +113,7 @@ def write_results(store: Store, target: Path) -> None:
     with target.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(names)
-        for row in rows:
-            values = (row.get(name) for name in names)
-            writer.writerow(f"{v:.4g}" if isinstance(v, float) else v for v in values)
+        writer.writerows([written(row.get(name)) for name in names] for row in rows)
 
 
 def main(folders: list[str]) -> None:
@@ -88,10 +121,12 @@ def main(folders: list[str]) -> None:
     for folder in folders:
         store = Store(folder)
         study = store.head["spec"]["study"]
-        tables = sections(store)
+        results = DOCS / "results" / f"{study}.csv"
+        rows = all_rows(store, results)
+        tables = tables_by_title(store.head, rows)
         count = sum(fill(page, study, tables) for page in sorted(DOCS.rglob("*.md")))
-        write_results(store, DOCS / "results" / f"{study}.csv")
-        print(f"{study}: {count} tables, results/{study}.csv")
+        write_results(rows, results)
+        print(f"{study}: {len(rows)} rows, {count} tables, results/{study}.csv")
 
 
 if __name__ == "__main__":

@@ -34,6 +34,7 @@ _HEADINGS = {
     "step_nll": "Step NLL",
     "trace_nll_hard": "Trace NLL, hard",
     "step_nll_hard": "Step NLL, hard",
+    "trace_nll_hard_impossible": "impossible test traces, hard",
     "waic": "WAIC",
     "p_waic": "p_WAIC",
     "elpd_waic": "elpd",
@@ -59,16 +60,21 @@ def markdown_tables(store: Store) -> str:
     the paper's figure follows in [brackets] where it has one. A mean that is infinite says in how
     many jobs, and the mean of the rest.
     """
-    head = store.head
-    spec, rows = head["spec"], tidy_rows(store)
-    parts = [f"# {spec['title']}", _state(head, rows)]
-    for table in spec["tables"]:
-        parts.append(_table(table, rows, head["plan"], spec))
+    head, rows = store.head, tidy_rows(store)
+    parts = [f"# {head['spec']['title']}", _state(head, rows)]
+    for title, content in tables_by_title(head, rows).items():
+        parts.append(f"## {title}\n\n{content}")
     failures = [row for row in rows if row["outcome"] == "failed"]
     if failures:
         lines = [f"- {row['job']}: {row['error']}" for row in failures]
         parts.append("Failed jobs:\n\n" + "\n".join(lines))
     return "\n\n".join(parts) + "\n"
+
+
+def tables_by_title(head: Mapping[str, Any], rows: Sequence[Row]) -> dict[str, str]:
+    """Return the tables that the study in ``head`` asks for, made from rows of its tidy table."""
+    spec = head["spec"]
+    return {table["title"]: _table(table, rows, head["plan"], spec) for table in spec["tables"]}
 
 
 def paper_table(name: str) -> tuple[list[Row], Mapping[str, str]]:
@@ -122,8 +128,7 @@ def _table(
         name = _HEADINGS.get(column, column.replace("_", " ")).format(**spec)
         values = [_OTHERWISE if value is None else str(value) for value in at.values()]
         headings.append(", ".join([name] * (len(columns) > 1 or not at) + values))
-    lines = [f"## {table['title']}", "", _line(headings)]
-    lines.append(_line(["---"] * len(headings)))
+    lines = [_line(headings), _line(["---"] * len(headings))]
     for group in groups:
         place = dict(zip(keys, group, strict=True))
         here = [row for row in chosen if _same(row, place) and row["outcome"] == "done"]
