@@ -17,7 +17,7 @@ pytest.importorskip("flowjax", reason='needs the extra "flow"')
 import jax.numpy as jnp  # noqa: E402
 
 from posetta.infer import flow_vi  # noqa: E402
-from posetta.infer.spline_flow import _INTERVAL, SplineFlow  # noqa: E402
+from posetta.infer.spline_flow import _INTERVAL, SplineFlow, _last_layers  # noqa: E402
 
 TINY = {"layers": 2, "bins": 4, "width": 8, "draws": 50, "restarts": 1, "starts": ("traces",)}
 
@@ -51,6 +51,14 @@ def test_starts_at_the_gaussian() -> None:
     whitened = np.linalg.solve(gaussian.factor, (np.asarray(points) - gaussian.mean).T).T
     np.testing.assert_allclose(np.sort(whitened), np.sort(noise), atol=0.05)
     np.testing.assert_allclose(log_q, gaussian.log_density_at(whitened), atol=0.1)
+
+
+@pytest.mark.parametrize("bins", [1, 4, 8])
+def test_a_spline_has_as_many_pieces_as_bins(bins: int) -> None:
+    """Each takes a width and a height for a piece, and a slope for each of their ends."""
+    flow = SplineFlow(Gaussian(np.zeros(3), np.eye(3)), layers=1, bins=bins, width=8)
+    (layer,) = _last_layers(flow.flow).bias.shape[-1:]
+    assert layer == 3 * (3 * bins + 1)
 
 
 def test_the_density_is_that_of_the_points() -> None:
@@ -131,6 +139,24 @@ def test_the_best_checkpoint_is_kept_and_patience_ends_the_training() -> None:
     assert training.state is not training.flow
     training.flow = training.state
     assert training._elbo() == training.elbo
+
+
+def test_steps_after_the_last_checkpoint_count() -> None:
+    few = trained(flow_vi.WINDOW - 5, patience=100, gradient_samples=64, warmup=0)
+    assert few.n_steps == flow_vi.WINDOW - 5
+    assert few.state is few.flow  # the trained one, which is better than the start
+    assert few.elbo == few._elbo()
+
+
+def test_a_fit_compiles_nothing_that_was_compiled_for_its_shape(
+    traces: Traces, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = FlowVI(**{**TINY, "iterations": 30, "draws": 70})
+    model = Model(dim=2)
+    flow_vi.compile_for(traces, model, settings)
+    with jax.log_compiles():
+        fit(traces, settings, model, seed=3)
+    assert not [r.message for r in caplog.records if "ompiling" in r.message]
 
 
 def test_steps_rise_then_fall_to_a_fifth() -> None:

@@ -127,6 +127,22 @@ def test_too_few_steps_are_reported(traces: Traces) -> None:
     assert "Raise iterations" in post.warnings[0]
 
 
+def test_a_restart_that_is_the_best_in_the_end_goes_on_too(
+    traces: Traces, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one that goes on may come out below another, which then has only its trial steps."""
+    settings = FullRankVI(**{**SHORT, "restarts": 2, "cooling": 0, "iterations": 20})
+    monkeypatch.setattr(gaussian_vi, "_TRIAL_STEPS", 5)
+    target = Target(Model(dim=2), traces)
+    worse_and_worse = iter(range(0, -100, -1))
+    monkeypatch.setattr(gaussian_vi, "_elbo", lambda *_: float(next(worse_and_worse)))
+    with score_batch(target) as scores:
+        climbs = gaussian_vi.climb_all(target, scores, settings, 3, silent, np.inf)
+    # Trials at 0 and -1; the first goes on to -2, then the second to -3.
+    assert [climb.elbo for climb in climbs] == [-2.0, -3.0]
+    assert [climb.n_steps for climb in climbs] == [20, 20]
+
+
 def test_the_best_restart_is_kept(traces: Traces) -> None:
     settings = FullRankVI(**{**SHORT, "restarts": 3, "starts": ("prior", "traces")})
     target = Target(Model(dim=2), traces)

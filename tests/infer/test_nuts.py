@@ -16,7 +16,7 @@ from tests.infer import relaxed_gap
 from posetta import Exact, Model, RelaxedNUTS, SettingError, Traces, fit, simulate
 from posetta.evaluate import closure_mae
 from posetta.infer import compiled_callbacks as callbacks
-from posetta.infer.nuts import Chain, _agreement, _status
+from posetta.infer.nuts import Chain, _agreement, _sampler_diagnostics, _status
 from posetta.infer.start import prior_point
 from posetta.model.latent import product_order
 from posetta.model.relaxed import relaxed_trace_log_likelihood
@@ -202,6 +202,20 @@ def test_thinning_keeps_every_nth_draw() -> None:
     all_of_them = fit(traces, RelaxedNUTS(draws=30, warmup=30, chains=1, **QUICK), seed=4)
     thinned = fit(traces, RelaxedNUTS(draws=10, warmup=30, chains=1, thin=3, **QUICK), seed=4)
     np.testing.assert_array_equal(all_of_them.draws.latent[:, 2::3], thinned.draws.latent)
+    for name in ("divergences", "divergent_share", "depth_saturation", "gradients"):
+        assert all_of_them.diagnostics[name] == thinned.diagnostics[name]
+    per_draw = thinned.diagnostics["gradients_per_draw"]
+    assert per_draw == pytest.approx(3.0 * all_of_them.diagnostics["gradients_per_draw"])
+
+
+def test_divergences_between_kept_draws_and_in_the_tail_of_a_chain_count() -> None:
+    diverging = np.zeros(12, dtype=bool)
+    diverging[[0, 1, 11]] = True  # every third is kept: draws 2, 5, 8
+    chain = {"diverging": diverging, "maxdepth_reached": diverging, "n_steps": np.full(12, 7)}
+    assert _sampler_diagnostics([chain, chain], thin=3) == {
+        "divergences": 6, "divergent_share": 0.25, "depth_saturation": 0.25,
+        "gradients_per_draw": 21.0,
+    }  # fmt: skip
 
 
 def test_low_rank_masses_give_the_same_posterior() -> None:

@@ -50,7 +50,7 @@ def test_a_key_can_be_spread_over_columns(tmp_path: Path):
     study = tiny(
         axes={"n": [5, 6], "rho": [0.5], "seed": [7]},
         methods={"hard": {"method": "maximal"}, "majority": {}},
-        tables=[spread, {**spread, "columns": ["f1_50", "n_missed_50"]}],
+        tables=[spread, {**spread, "title": "Both", "columns": ["f1_50", "n_missed_50"]}],
     )
     run_study(study, tmp_path)
     text = markdown_tables(Store(tmp_path))

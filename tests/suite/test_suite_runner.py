@@ -46,7 +46,8 @@ class Counting(Watcher):
 
 
 def stamps(folder: Path) -> dict[str, int]:
-    return {p.parent.name: p.stat().st_mtime_ns for p in folder.glob("jobs/*/job.json")}
+    """When each finished job was written; a folder that is still being written has a dot."""
+    return {p.parent.name: p.stat().st_mtime_ns for p in folder.glob("jobs/[!.]*/job.json")}
 
 
 def test_a_study_runs_and_is_not_run_again(tmp_path: Path):
@@ -208,6 +209,90 @@ def test_the_job_that_kills_workers_is_found_and_only_it_fails(
         ("maximal", "done"), ("majority", "failed"),
     }  # fmt: skip
     assert "the worker died twice" in next(r["error"] for r in rows if r["error"])
+
+
+def test_a_job_that_kills_its_worker_late_is_found_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The driver looks several times before the pool breaks, and starts nothing beside it."""
+
+    class Slow:
+        def __init__(self) -> None:
+            self.running: list[tuple[Future[Any], Any, Any]] = []
+            self.killers_company: set[int] = set()
+            self.looks = self.broke = 0
+
+        def submit(self, work: Any, *arguments: Any) -> Future[Any]:
+            self.running.append((Future(), work, arguments))
+            return self.running[-1][0]
+
+        def look(self) -> None:
+            self.looks += 1
+            if self.looks % 4:
+                return
+            running, self.running = self.running, []
+            deadly = any(spec["method"] == "majority" for _, _, (spec, *_) in running)
+            self.broke += deadly
+            if self.broke > 1 and deadly:
+                self.killers_company.add(len(running))
+            for future, work, arguments in running:
+                if deadly:
+                    future.set_exception(BrokenExecutor())
+                else:
+                    future.set_result(work(*arguments))
+
+    pool = Slow()
+    monkeypatch.setattr("posetta.suite.executors._crew", lambda *_: FragileCrew(pool, size=2))
+    monkeypatch.setattr(runner_module, "_LOOK_SECONDS", 0.001)
+
+    class Looking(Counting):
+        def waiting(self, progress: Progress) -> None:  # noqa: ARG002
+            assert pool.looks < 200, "the job that kills workers is tried again and again"
+            pool.look()
+
+    watcher = Looking()
+    ended = run_study(tiny(), tmp_path, watcher=watcher)
+    assert (ended.n_ran, ended.n_failed) == (4, 2)
+    assert set(watcher.ended.values()) == {1}
+    assert pool.killers_company == {1, 2}  # alone on trial; the second job's first time is beside
+
+
+def test_an_executor_that_broke_is_not_ours_to_mend(tmp_path: Path):
+    """One death there must not look like the failure of every job that is left."""
+    with pytest.raises(BrokenExecutor, match="finished jobs are kept"):
+        run_study(tiny(), tmp_path, executor=Fragile("majority"))
+    assert [record["outcome"] for record in Store(tmp_path).records()] == ["done"]
+
+
+def test_a_model_of_one_dimension_can_be_fitted(tmp_path: Path):
+    study = tiny(
+        data={"dim": 1},
+        axes={"n": [3], "seed": [7]},
+        model={"dim": 1},
+        methods={"hard": {"draws": 10, "warmup": 10, "chains": 1}},
+    )
+    assert run_study(study, tmp_path).n_failed == 0
+
+
+def test_a_reference_is_that_of_the_same_model(tmp_path: Path):
+    study = tiny(
+        axes={"n": [4], "seed": [7], "model": {"tau": [0.1, 1.0]}},
+        model={"dim": 2},
+        methods={
+            "fullrank": {"draws": 50, "iterations": 30, "cooling": 0, "restarts": 1},
+            "maximal": {},
+        },
+        reference="fullrank",
+        second_reference="maximal",
+    )
+    run_study(study, tmp_path)
+    rows = tidy_rows(Store(tmp_path))
+    assert [(row["method"], row.get("tau")) for row in rows] == [
+        ("fullrank", 0.1), ("maximal", None), ("fullrank", 1.0),
+    ]  # fmt: skip
+    assert rows[0]["mae_reference"] == rows[2]["mae_reference"] == 0.0
+    assert rows[0]["mae_second"] > 0.0 < rows[2]["mae_second"]
+    assert "mae_reference" not in rows[1]  # of which tau?
 
 
 def test_processes_give_the_same_rows_and_survive_a_kill(tmp_path: Path):

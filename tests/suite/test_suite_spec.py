@@ -155,6 +155,16 @@ def test_a_budget_of_iterations_is_that_of_the_paper():
         ({"methods": {"maximal": {"data": {"coverge": 1.0}}}}, "'maximal': data of kind"),
         ({"keep": "everything"}, "keep='everything'"),
         ({"title": 5}, "needs title"),
+        ({"model": {"dims": 3}}, "the model has no field 'dims'"),
+        ({"variants": {"two": {"dims": 2}}}, "the model has no field 'dims'"),
+        ({"axes": {"n": [4], "model": {"dims": [2, 3]}}}, "the model has no field 'dims'"),
+        ({"methods": {"maximal": {"only": {"cases": ["a"]}}}}, "only: 'cases' is no column"),
+        ({"methods": {"maximal": {"at": [{"when": {"m": 4}}]}}}, "at: 'm' is no column"),
+        ({"keep_draws_where": {"N": 4}}, "keep_draws_where: 'N' is no column; they are: n, seed"),
+        ({"axes": {"seed": [7]}}, "data of kind 'simulated' need n."),
+        ({"kind": "cloud", "axes": {"seed": [7]}}, "data of kind 'cloud' need scenario."),
+        ({"kind": "traces_file", "axes": {"seed": [7]}}, "need file."),
+        ({"tables": [{"title": "A", "rows": [], "columns": []}] * 2}, "the same title"),
     ],
 )
 def test_mistakes_are_found_before_anything_runs(changes, message):

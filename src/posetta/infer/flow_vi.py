@@ -95,15 +95,17 @@ class Training(Restart[SplineFlow]):
         size = self.settings.gradient_samples
         padded = np.zeros((-(-len(noise) // size) * size, noise.shape[1]))
         padded[: len(noise)] = noise
-        blocks = jnp.asarray(padded, jnp.float32).reshape(-1, size, noise.shape[1])
-        drawn = [_draw(flow, block) for block in blocks]
+        blocks = padded.reshape(-1, size, noise.shape[1])
+        drawn = [_draw(flow, jnp.asarray(block, jnp.float32)) for block in blocks]
         points, log_q = (
             np.concatenate(parts, dtype=np.float64) for parts in zip(*drawn, strict=True)
         )
         return points[: len(noise)], log_q[: len(noise)]
 
     def finish(self) -> None:
-        """Say whether the second half of the latest steps was any better than the first."""
+        """Look at the last steps; say if the second half of them was any better than the first."""
+        if self.n_steps % WINDOW and not self.diverged:
+            self._keep_if_better()
         half = min(len(self.ratios) // 2, self.settings.patience * WINDOW // 2)
         if self.waited >= self.settings.patience:
             self.converged = True
@@ -113,10 +115,14 @@ class Training(Restart[SplineFlow]):
 
     def _checkpoint(self) -> None:
         self.trace.append(float(np.mean(self.ratios[-WINDOW:])))
+        self.waited = 0 if self._keep_if_better() else self.waited + 1
+
+    def _keep_if_better(self) -> bool:
         elbo = self._elbo()
-        self.waited += 1
-        if elbo > self.elbo:
-            self.elbo, self.state, self.waited = elbo, self.flow, 0
+        better = elbo > self.elbo
+        if better:
+            self.elbo, self.state = elbo, self.flow
+        return better
 
     def _elbo(self) -> float:
         points, log_q = self.draw(self.flow, self.yardstick)
@@ -245,10 +251,19 @@ def _train(training: Training, report: Report, deadline: float) -> None:
     training.finish()
 
 
+def compile_for(traces: Traces, model: Model, settings: FlowVI) -> None:
+    """Compile all that a fit of this shape needs; it then spends no time on that."""
+    target = Target(model, traces)
+    with score_batch(target) as scores:
+        _compile(scores, target, settings)
+
+
 def _compile(scores: Scores, target: Target, settings: FlowVI) -> None:
     """Compile everything on a throw-away flow, so that its time is reported apart."""
     size = target.n_parameters
-    Training(scores, Gaussian(np.zeros(size), np.eye(size)), settings, child(0)).step()
+    training = Training(scores, Gaussian(np.zeros(size), np.eye(size)), settings, child(0))
+    for _ in range(2):  # the second step takes what the first gave back, which may compile anew
+        training.step()
 
 
 def _trained(flow: SplineFlow) -> Any:

@@ -197,10 +197,12 @@ def finish_best(
     deadline: float,
     tell: Callable[[Climb], None] = _say_nothing,
 ) -> None:
-    """Let the best climb go on to its end, unless one was stopped: then the time is over."""
-    best = kept(climbs)
-    if best.unfinished and not any(climb.stopped for climb in climbs):
-        _climb_on(best, scores, seed, settings.iterations, deadline, tell)
+    """Let the best climb go on to its end, and another if it is the best by then.
+
+    One that was stopped ends all: the time is over.
+    """
+    while kept(climbs).unfinished and not any(climb.stopped for climb in climbs):
+        _climb_on(kept(climbs), scores, seed, settings.iterations, deadline, tell)
 
 
 def _trial_steps(settings: FullRankVI) -> int:

@@ -331,6 +331,8 @@ def settings_of(method: str | Settings) -> tuple[str, Settings]:
     """Return name and settings of a method given by name or by settings."""
     if isinstance(method, str):
         choice(method, ("auto", *METHODS), "method")
+        if method == "auto":
+            raise SettingError('method="auto" has no settings: it chooses by the traces. Name one.')
         return method, METHODS[method].settings()
     for name, known in METHODS.items():
         if isinstance(method, known.settings):

@@ -226,7 +226,7 @@ def _posterior(
     quantities = {"log_density": draws.statistics["lp"]}
     quantities |= {name: draws.scalars[name] for name in target.inferred}
     diagnostics = chain_diagnostics(quantities, draws.closure_bits, draws.latent)
-    diagnostics |= _sampler_diagnostics(drawn)
+    diagnostics |= _sampler_diagnostics(chains, settings.thin)
     diagnostics["gradients"] = gradients
     status, warnings_ = _status(diagnostics, stopped)
     return posterior_of(
@@ -279,12 +279,17 @@ def _stacked(chains: list[dict[str, NDArray[Any]]], thin: int) -> dict[str, NDAr
     return {name: np.stack([chain[name][kept] for chain in chains]) for name in chains[0]}
 
 
-def _sampler_diagnostics(drawn: dict[str, NDArray[Any]]) -> dict[str, Any]:
+def _sampler_diagnostics(chains: list[dict[str, NDArray[Any]]], thin: int) -> dict[str, Any]:
+    """Sum up all iterations after the warm-up, also those between two draws that are kept."""
+
+    def of_all(name: str) -> NDArray[Any]:
+        return np.concatenate([chain[name] for chain in chains])
+
     return {
-        "divergences": int(drawn["diverging"].sum()),
-        "divergent_share": float(drawn["diverging"].mean()),
-        "depth_saturation": float(drawn["maxdepth_reached"].mean()),
-        "gradients_per_draw": float(drawn["n_steps"].mean()),
+        "divergences": int(of_all("diverging").sum()),
+        "divergent_share": float(of_all("diverging").mean()),
+        "depth_saturation": float(of_all("maxdepth_reached").mean()),
+        "gradients_per_draw": float(of_all("n_steps").mean()) * thin,
     }
 
 

@@ -65,7 +65,8 @@ def _identity(size: int, layers: int, bins: int, width: int) -> Any:
     flow = masked_autoregressive_flow(
         jax.random.key(0),
         base_dist=Normal(jnp.zeros(size), jnp.ones(size)),
-        transformer=RationalQuadraticSpline(knots=bins, interval=_INTERVAL),
+        # flowjax counts the knots between the pieces.
+        transformer=RationalQuadraticSpline(knots=bins - 1, interval=_INTERVAL),
         flow_layers=layers,
         nn_width=width,
         invert=False,

@@ -1,7 +1,8 @@
 """Which code made a result? A fingerprint of the sources that decide it.
 
-It covers the rooms below `suite` and the modules of `suite` that make data and measure. Comments,
-docstrings and formatting do not enter: what is hashed is the syntax tree without them.
+It covers the rooms below `suite` and the modules of `suite` that read settings, make data and
+measure. Comments, docstrings and formatting do not enter: what is hashed is the syntax tree without
+them.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _WHAT_MATTERS = (
+    "errors.py",
     "rng.py",
     "plain.py",
     "order",
@@ -23,6 +25,7 @@ _WHAT_MATTERS = (
     "infer",
     "evaluate",
     "suite/data_sets.py",
+    "suite/expand.py",
     "suite/measure.py",
     "suite/work.py",
 )

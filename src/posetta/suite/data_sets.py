@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from posetta.data import Traces, read_traces
-from posetta.errors import InputError, SettingError, choice
+from posetta.errors import InputError, choice
 from posetta.evaluate.coverage import ip_cov
 from posetta.model.simulate import Simulation, simulate
 from posetta.order import Poset, read_order
@@ -43,6 +43,8 @@ class Kind(NamedTuple):
 
     make: Callable[[Parameters, Path | None], DataSet]
     parameters: frozenset[str]
+    needs: tuple[str, ...]
+    """Parameters without a default."""
     files: Callable[[Parameters], tuple[str, ...]] = lambda _: ()
     """Files that it reads, relative to the data folder."""
 
@@ -84,7 +86,7 @@ def _trace_parameters(data: Parameters, n: int) -> dict[str, Any]:
         n_traces = max(1, round(data["traces_per_item"] * n))
     return {
         "beta": data.get("beta", 1.0),
-        "seed": int(data["seed"]),
+        "seed": _seed(data),
         "n_traces": n_traces,
         "n_test": data.get("test"),
         "ip_cov": None if coverage == "iid" else coverage,
@@ -102,7 +104,7 @@ def _of_traces_file(data: Parameters, folder: Path | None) -> DataSet:
     traces = read_traces(_file(data["file"], folder), choice_set=data.get("choice_set", "listed"))
     if not data.get("held_out"):
         return DataSet(traces)
-    return DataSet(*traces.split(data["held_out"], int(data["seed"])))
+    return DataSet(*traces.split(data["held_out"], _seed(data)))
 
 
 def _cloud(data: Parameters, folder: Path | None) -> DataSet:
@@ -116,7 +118,7 @@ def _cloud(data: Parameters, folder: Path | None) -> DataSet:
     order_file, traces_file = _cloud_files(data)
     truth = read_order(_file(order_file, folder))
     traces = read_traces(_file(traces_file, folder), items=truth.items)
-    seed = int(data["seed"])
+    seed = _seed(data)
     train, test = traces.split(data.get("held_out", 1 / 3), seed)
     if protocol == "topped_up":
         train = _topped_up(train, truth, seed)
@@ -149,19 +151,29 @@ def _file(name: str, folder: Path | None) -> Path:
 
 
 def _one_file(data: Parameters) -> tuple[str, ...]:
-    if "file" not in data:
-        raise SettingError(f"data of kind {data['kind']!r} need a file.")
     return (str(data["file"]),)
+
+
+def _seed(data: Parameters) -> int:
+    return int(data.get("seed", 0))
 
 
 _TRACES = {
     "seed", "coverage", "traces", "traces_per_item", "test", "lengths", "noise", "beta",
 }  # fmt: skip
 KINDS: dict[str, Kind] = {
-    "simulated": Kind(_simulated, frozenset(_TRACES | {"n", "rho", "dim"})),
-    "order_file": Kind(_of_order_file, frozenset(_TRACES | {"file"}), _one_file),
+    "simulated": Kind(_simulated, frozenset(_TRACES | {"n", "rho", "dim"}), ("n",)),
+    "order_file": Kind(_of_order_file, frozenset(_TRACES | {"file"}), ("file",), _one_file),
     "traces_file": Kind(
-        _of_traces_file, frozenset({"file", "choice_set", "held_out", "seed"}), _one_file
+        _of_traces_file,
+        frozenset({"file", "choice_set", "held_out", "seed"}),
+        ("file",),
+        _one_file,
     ),
-    "cloud": Kind(_cloud, frozenset({"scenario", "seed", "protocol", "held_out"}), _cloud_files),
+    "cloud": Kind(
+        _cloud,
+        frozenset({"scenario", "seed", "protocol", "held_out"}),
+        ("scenario",),
+        _cloud_files,
+    ),
 }

@@ -10,7 +10,7 @@ import os
 import re
 import signal
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context
 from typing import Any
@@ -42,7 +42,11 @@ class Crew:
         return value
 
     def renew(self) -> None:
-        """Make the crew whole after a worker died; nothing to do where that happens by itself."""
+        """Make the crew whole after a worker died, where it is ours to make."""
+        raise BrokenExecutor(
+            "a worker of the executor died, and it takes no more work. Make a new one and run the "
+            "study again: finished jobs are kept."
+        )
 
     def close(self, *, at_once: bool = False) -> None:
         """Let the workers go; ``at_once`` ends what they are doing."""

@@ -13,7 +13,7 @@ from posetta.infer.methods import METHODS, HardMCMC, Settings, settings_of
 from posetta.model.model import Model
 from posetta.rng import seed_sequence
 from posetta.suite.data_sets import KINDS, digest, digests
-from posetta.suite.job import Job, fingerprint, matches
+from posetta.suite.job import Job, fingerprint, matches, model_column
 from posetta.suite.spec import Study, Table
 
 # Keys of a method's table that are not settings.
@@ -34,6 +34,7 @@ def jobs_of(study: Study, data_folder: Path | None = None) -> list[Job]:
     for columns, data, model in _cells(study):
         for label, entry in study.methods.items():
             here = {**columns, "method": label}
+            _check_places(study, here, label, entry)
             if not matches(here, entry.get(_ONLY, {})):
                 continue
             job = _job(study, here, data, model, label, entry, data_folder)
@@ -91,10 +92,27 @@ def _cells(study: Study) -> Iterator[tuple[dict[str, Any], dict[str, Any], dict[
         model_at = dict(zip(model_axes, model_values, strict=True))
         data = {**study.data, **case_data, **at}
         _check_data(study.kind, data)
+        for name in KINDS[study.kind].needs:
+            if name not in data:
+                raise SettingError(f"data of kind {study.kind!r} need {name}.")
         columns = {**({"case": case} if case else {}), **at}
-        columns |= {_column(name): value for name, value in model_at.items()}
+        columns |= {model_column(name): value for name, value in model_at.items()}
         columns |= {_VARIANT: variant} if variant else {}
         yield columns, data, {**study.model, **variant_model, **model_at}
+
+
+def _check_places(study: Study, columns: Table, label: str, entry: Table) -> None:
+    """Refuse a place in the grid that names what is no column: it would match nothing, unseen."""
+    places = {
+        "keep_draws_where": [study.keep_draws_where or {}],
+        f"methods.{label}.{_ONLY}": [entry.get(_ONLY, {})],
+        f"methods.{label}.{_AT}": [exception.get("when", {}) for exception in entry.get(_AT, ())],
+    }
+    for where, tables in places.items():
+        for name in (name for table in tables for name in table):
+            if name not in columns:
+                listed = ", ".join(columns)
+                raise SettingError(f"{where}: {name!r} is no column; they are: {listed}.")
 
 
 def _check_data(kind: str, data: Table) -> None:
@@ -105,11 +123,6 @@ def _check_data(kind: str, data: Table) -> None:
             raise SettingError(
                 f"data of kind {kind!r} has no parameter {name!r}; it has: {listed}."
             )
-
-
-def _column(field: str) -> str:
-    """Return the name of a model axis in the table: only tau is never a parameter of the data."""
-    return field if field == "tau" else f"model_{field}"
 
 
 def _job(
@@ -134,10 +147,11 @@ def _job(
     where = f"study {study.study!r}, method {label!r}"
     try:
         _check_data(study.kind, own_data)
+        model_of(model)
         if method in METHODS:  # an unknown method is a job that fails alone
             model = {k: v for k, v in model.items() if k in METHODS[method].uses}
             settings_for(method, settings, int(data.get("n", 10)), model.get("dim", 4))
-        model_of(model)
+            model_of(model)
     except (SettingError, TypeError) as error:
         raise SettingError(f"{where}: {error}") from None
     if data_folder is not None:

@@ -44,6 +44,11 @@ class Job:
         return f"{self.columns['method']} ({where})"
 
 
+def model_column(field: str) -> str:
+    """Return the name of a model axis in the table: only tau is never a parameter of the data."""
+    return field if field == "tau" else f"model_{field}"
+
+
 def matches(columns: Mapping[str, Any], where: Mapping[str, Any]) -> bool:
     """Return whether columns have the values asked for, each a value or a list of values."""
     return all(

@@ -112,9 +112,10 @@ def _drive(
     waiting = deque(todo)
     suspects: deque[Job] = deque()
     running: dict[Future[Any], Job] = {}
+    alone = False
     while waiting or suspects or running:
-        queue, room = (suspects, 1) if suspects else (waiting, size)
-        alone = bool(suspects)
+        alone = bool(suspects) or (alone and bool(running))  # until the last suspect has ended
+        queue, room = (suspects, 1) if alone else (waiting, size)
         while queue and len(running) < room and not told.is_set():
             job = queue.popleft()
             running[_hand_over(crew, job, folder)] = job
@@ -178,7 +179,7 @@ def _stamped(outcome: Outcome, code: str, alone: bool) -> Outcome:
         record |= {
             "outcome": "failed",
             "error": f"the worker runs other code ({record['code']}, here {code}). Install the "
-            "same Posetta on it.",
+            "same Posetta on it, under the same version of Python.",
             "code": code,
         }
     return replace(outcome, record=record)

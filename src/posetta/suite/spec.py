@@ -61,6 +61,9 @@ class Study:
             raise SettingError(
                 f"thresholds={list(self.thresholds)} must be one or more numbers in [0, 1)."
             )
+        titles = [table["title"] for table in self.tables]
+        if len(set(titles)) < len(titles):
+            raise SettingError(f"two tables of study {self.study!r} have the same title.")
         for name in ("reference", "second_reference"):
             if (label := getattr(self, name)) is not None and label not in self.methods:
                 raise SettingError(f"{name}={label!r} is not among the methods.")

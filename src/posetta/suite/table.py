@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from posetta.atomic import atomic_text
 from posetta.errors import SettingError
 from posetta.order.align import in_order_of
+from posetta.suite.job import model_column
 from posetta.suite.store import TABLE_FILE, Store
 
 Row = dict[str, Any]
@@ -32,22 +33,28 @@ def tidy_rows(store: Store) -> list[Row]:
     ``mae_second`` and ``pearson_second`` with those of its second reference.
     """
     head = store.head
+    axes = {model_column(name) for name in head["spec"]["axes"].get("model", {})}
     latest = store.latest()
     planned = [(entry, latest[entry["hash"]]) for entry in head["plan"] if entry["hash"] in latest]
     rows = [_row(entry, record) for entry, record in planned]
     matrix = cache(_precedence)
     for kind, label in (("reference", "reference"), ("second", "second_reference")):
         method = head["spec"].get(label)  # folders of earlier versions know one reference only
-        references = {
-            (entry["data"], variant): record["folder"]
+        # Where a reference stands in for several values of a model axis, it has no such column.
+        references = [
+            (entry["data"], variant, axes & entry["columns"].keys(), entry["columns"], record)
             for entry, record in planned
             if entry["columns"]["method"] == method and record["outcome"] == "done"
             for variant in (entry["columns"].get("variant"), *entry["also"])
-        }
+        ]
         for row, (entry, record) in zip(rows, planned, strict=True):
-            place = references.get((entry["data"], entry["columns"].get("variant")))
-            if place is not None and record["outcome"] == "done":
-                row |= _agreement(matrix(record["folder"]), matrix(place), kind)
+            if record["outcome"] != "done":
+                continue
+            here = (entry["data"], entry["columns"].get("variant"))
+            for data, variant, varied, columns, reference in references:
+                same = all(entry["columns"].get(name) == columns[name] for name in varied)
+                if (data, variant) == here and same:
+                    row |= _agreement(matrix(record["folder"]), matrix(reference["folder"]), kind)
     return rows
 
 
