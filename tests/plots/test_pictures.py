@@ -166,6 +166,15 @@ def test_ablation_shows_every_run(tmp_path) -> None:
     save_figure(figure, tmp_path / "ablation.png")
 
 
+def test_ablation_shows_a_method_without_the_setting_as_a_line() -> None:
+    rows = [{"method": "nuts", "tau": tau, "f1": 0.5} for tau in (0.1, 0.3)]
+    rows += [{"method": "hard", "tau": None, "f1": f1} for f1 in (0.7, 0.9)]
+    (ax,) = ablation(rows, x="tau", metrics=("f1",)).axes
+    (line,) = [line for line in ax.lines if line.get_gid() == "mean-hard"]
+    assert line.get_ydata() == pytest.approx([0.8, 0.8])
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["0.1", "0.3"]
+
+
 def test_regimes_fill_the_best_marker(tmp_path) -> None:
     figure = regimes(STUDY, metrics=("brier",))
     (ax,) = figure.axes

@@ -72,7 +72,8 @@ def ablation(
 ) -> Figure:
     """Draw metrics at a few values of a setting: mean and standard error, and every run as a dot.
 
-    The values of the setting are categories, in ascending order; methods stand side by side.
+    The values of the setting are categories, in ascending order; methods stand side by side. A
+    method that does not know the setting is a dashed line across all of them.
     """
     rows = rows_of(table)
     need(rows, (x, method, *metrics))
@@ -82,10 +83,14 @@ def ablation(
     for ax, column in zip(axes, metrics, strict=True):
         found = cells(rows, method, x, column)
         for shift, (name, look) in zip(_shifts(len(looks)), looks.items(), strict=True):
+            if _has_mean(found, name, None):
+                _line_across(ax, found[name, None], look.colour, f"mean-{name}")
             for k, place in enumerate(places):
                 if (name, place) in found:
                     _say_infinite(ax, found[name, place], look.colour, x=k + shift)
             at = [k for k, place in enumerate(places) if _has_mean(found, name, place)]
+            if not at:
+                continue
             drawn = [found[name, places[k]] for k in at]
             for k, cell in zip(at, drawn, strict=True):
                 ax.plot(
@@ -157,6 +162,13 @@ def regimes(
         style.axis_labels(ax, metric(column).label + (f" ({better} is better)" if better else ""))
     _method_key(figure, looks)
     return style.plain_text(figure)
+
+
+def _line_across(ax: Axes, cell: Cell, colour: str, gid: str) -> None:
+    """Draw a mean, and its standard error as a band, from edge to edge."""
+    low, high = cell.mean - cell.error, cell.mean + cell.error
+    ax.axhspan(low, high, color=colour, alpha=0.10, linewidth=0, zorder=1)
+    ax.axhline(cell.mean, color=colour, linestyle="--", linewidth=1.0, zorder=2, gid=gid)
 
 
 def _best(found: Any, looks: Any, place: Any, column: str) -> float | None:

@@ -92,11 +92,12 @@ def distinct(rows: Rows, column: str) -> list[Any]:
 
 
 def cells(rows: Rows, method: str, x: str, value: str) -> dict[tuple[Any, Any], Cell]:
-    """Return the runs by (method, x), leaving out those without a value."""
+    """Return the runs by (method, x), leaving out those without a value; x may be None."""
     found: dict[tuple[Any, Any], list[float]] = {}
     for row in rows:
-        if not any(is_missing(row.get(name)) for name in (method, x, value)):
-            found.setdefault((row[method], row[x]), []).append(float(row[value]))
+        if not any(is_missing(row.get(name)) for name in (method, value)):
+            place = None if is_missing(row.get(x)) else row[x]
+            found.setdefault((row[method], place), []).append(float(row[value]))
     finite = {key: np.array(values)[np.isfinite(values)] for key, values in found.items()}
     return {key: Cell(finite[key], len(found[key]) - len(finite[key])) for key in found}
 

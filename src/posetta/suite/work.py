@@ -17,6 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from posetta.baselines.settings import Majority, Maximal
 from posetta.data import Traces, write_traces
 from posetta.infer import fit
 from posetta.infer.methods import Exact, FlowVI, FullRankVI, HardMCMC, RelaxedNUTS, Settings
@@ -35,6 +36,8 @@ RECORD_VERSION = 1
 
 # Tiny fits that compile, or load, all that the real one needs; what the flow shares with others.
 _WARM: dict[str, Settings] = {
+    "majority": Majority(),
+    "maximal": Maximal(),
     "exact": Exact(draws=4, prior_draws=1000),
     "hard": HardMCMC(draws=4, warmup=1, chains=1, thin=1),
     "nuts": RelaxedNUTS(draws=4, warmup=20, chains=1),
