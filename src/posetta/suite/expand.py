@@ -151,7 +151,6 @@ def _job(
         if method in METHODS:  # an unknown method is a job that fails alone
             model = {k: v for k, v in model.items() if k in METHODS[method].uses}
             settings_for(method, settings, int(data.get("n", 10)), model.get("dim", 4))
-            model_of(model)
     except (SettingError, TypeError) as error:
         raise SettingError(f"{where}: {error}") from None
     if data_folder is not None:
