@@ -237,3 +237,15 @@ def test_a_reader_that_goes_away_is_no_crash(room: Path) -> None:
         err = running.stderr.read()
     assert running.returncode == 2
     assert err == ""
+
+
+def test_output_that_cannot_be_written_is_said_also_if_it_is_small() -> None:
+    """Small output waits in a buffer, which must not first be written as Python ends."""
+    buffered = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"}
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "posetta", "--version"],
+            stdout=full, stderr=subprocess.PIPE, text=True, env=buffered, check=False,
+        )  # fmt: skip
+    assert ended.returncode == 2
+    assert ended.stderr == "posetta: cannot read or write the output: No space left on device.\n"

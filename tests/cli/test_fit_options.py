@@ -226,6 +226,28 @@ def test_the_command_line_wins_setting_by_setting(runs: Path, tmp_path: Path) ->
     assert load(out).settings["draws"] == 20
 
 
+@pytest.mark.parametrize("place", ["", "[settings]\n"])
+@pytest.mark.parametrize("words", [["--set", "draws=30"], ["--draws", "30"]])
+def test_the_command_line_wins_over_the_file_whatever_the_form(
+    runs: Path, tmp_path: Path, place: str, words: list[str]
+) -> None:
+    config, out = tmp_path / "settings.toml", tmp_path / "out"
+    config.write_text(f"method = 'exact'\n{place}draws = 20\n")
+    given = ["--config", str(config), *words, "--set", "prior_draws=3000", "--out", str(out)]
+    assert main(["fit", str(runs), *given, "--quiet"]) == 0
+    assert load(out).settings["draws"] == 30
+    written = (out / "settings.toml").read_text()
+    assert written.count("\ndraws = ") == 1
+    assert "\ndraws = 30" in written
+
+
+def test_a_setting_that_is_given_twice_is_refused(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["fit", str(runs), "--method", "exact", "--draws", "5", "--set", "draws=10"]) == 2
+    assert "draws is given twice, by --draws and by --set" in capsys.readouterr().err
+
+
 def test_a_path_is_not_read_as_an_option() -> None:
     for path in ("data/noise=0.1/seed=7.jsonl", "noise=0.1/a.csv", "out/dim=4"):
         message = f"{path}: there is no such file."

@@ -415,6 +415,18 @@ def test_many_traces_sharpen_beta_between_the_nodes(n_traces, noise):
     assert exact.log_evidence - np.log(weight) == pytest.approx(log_evidence, abs=1e-5)
 
 
+@pytest.mark.parametrize(
+    "priors",
+    [{"noise_prior": (0.5, 0.5)}, {"noise_prior": (0.3, 0.3)}, {"beta_prior": (0.02, 1.0)}],
+)
+def test_priors_with_a_pole_at_an_end(priors):
+    """Quantiles there are 0 or 1 to the last digit; the scale of the integral stays finite."""
+    traces = Traces.from_lists([["a", "b"], ["a", "b"], ["b", "a"]])
+    post = run(traces, Model(noise=None, **priors), Exact(draws=50, prior_draws=2000), 3)
+    assert np.isfinite(post.draws.log_likelihood).all()
+    assert 0.0 < post.precedence[0, 1] < 1.0
+
+
 def test_many_noisy_traces_sharpen_both_scalars():
     closure = np.zeros((4, 4), dtype=bool)
     closure[[0, 0, 3], [1, 2, 2]] = True

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from posetta import HardMCMC, InputError, Model, Posterior, SettingError, fit, simulate
+from posetta import HardMCMC, InputError, Model, Posterior, SettingError, Traces, fit, simulate
 
 TRAIN = simulate(8, seed=3, ip_cov=None, n_traces=6, lengths=(3, 8)).train
 PLAN = {"warmup": 300, "chains": 3, "thin": 3}
@@ -57,6 +57,21 @@ def test_more_draws_continue_a_finished_run(tmp_path: Path) -> None:
     fit(TRAIN, HardMCMC(draws=50, checkpoint=file, **PLAN), seed=5)
     more = fit(TRAIN, HardMCMC(draws=120, checkpoint=file, **PLAN), seed=5)
     assert_same_draws(more, fit(TRAIN, HardMCMC(draws=120, **PLAN), seed=5))
+    done = fit(TRAIN, HardMCMC(draws=120, checkpoint=file, **PLAN), seed=5)
+    assert done.diagnostics["proposals_per_second"] == 0  # nothing was left to propose
+
+
+def test_whole_numbers_of_numpy_are_whole_numbers(tmp_path: Path) -> None:
+    file = str(tmp_path / "run.npz")
+    numpys = HardMCMC(draws=20, warmup=np.int64(30), chains=np.int64(1), thin=1, checkpoint=file)
+    fit(TRAIN, numpys, Model(dim=np.int64(4)), seed=5)
+    pythons = HardMCMC(draws=30, warmup=30, chains=1, thin=1, checkpoint=file)
+    assert fit(TRAIN, pythons, Model(dim=4), seed=5).n_draws == 30
+
+
+def test_more_draws_than_asked_for_are_refused(tmp_path: Path) -> None:
+    file = str(tmp_path / "run.npz")
+    fit(TRAIN, HardMCMC(draws=120, checkpoint=file, **PLAN), seed=5)
     with pytest.raises(SettingError, match="draws=120 or more"):
         fit(TRAIN, HardMCMC(draws=50, checkpoint=file, **PLAN), seed=5)
 
@@ -70,8 +85,13 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
         fit(TRAIN, settings, seed=6)
     with pytest.raises(SettingError, match="model differ"):
         fit(TRAIN, settings, Model(dim=3), seed=5)
-    with pytest.raises(SettingError, match="traces differ"):
+    with pytest.raises(SettingError, match="traces, order of the traces differ"):
         fit(simulate(8, seed=4).train, settings, seed=5)
+    # What is frozen has an entry for each row: the same rows in another order are another run.
+    other_order = Traces.from_lists(list(TRAIN)[::-1], items=TRAIN.items)
+    assert other_order.hash == TRAIN.hash
+    with pytest.raises(SettingError, match=": order of the traces differ"):
+        fit(other_order, settings, seed=5)
     with pytest.raises(SettingError, match="thin differ"):
         fit(TRAIN, HardMCMC(draws=20, checkpoint=str(file), **{**PLAN, "thin": 2}), seed=5)
     assert file.read_bytes() == written

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -221,10 +222,27 @@ def test_a_short_run_is_called_unmixed() -> None:
     assert "Raise warmup and thin" in post.warnings[0]
 
 
+@pytest.mark.parametrize(
+    "model",
+    [Model(beta_prior=(2.0, 0.05)), Model(rho_prior=(2.0, 0.2))],
+    ids=["beta", "rho"],
+)
+def test_a_prior_beyond_the_reach_of_the_chains_is_refused(model: Model) -> None:
+    with pytest.raises(SettingError, match=r"_prior=.* where this method does not go"):
+        fit(some_traces(4, 3), HardMCMC(draws=4, warmup=1, chains=1), model)
+    # Fixed scalars have no prior, and priors with little mass there are fine.
+    fixed = replace(model, beta=1.0, rho=0.5)
+    fit(some_traces(4, 3), HardMCMC(draws=4, warmup=1, chains=1), fixed)
+    mild = Model(beta_prior=(2.0, 0.2), rho_prior=(0.5, 0.5))
+    fit(some_traces(4, 3), HardMCMC(draws=4, warmup=1, chains=1), mild)
+
+
 def test_one_column_needs_traces_that_agree() -> None:
     against = Traces.from_lists([["a", "b"], ["b", "a"]])
     with pytest.raises(InputError, match="larger dim"):
         fit(against, HardMCMC(draws=4, warmup=1, chains=1), Model(dim=1))
+    with pytest.raises(InputError, match="larger dim"):
+        fit(against, HardMCMC(draws=4, warmup=1, chains=1), Model(dim="random", dim_max=1))
     agreeing = Traces.from_lists([["a", "b"], ["b", "c"]])
     post = fit(agreeing, HardMCMC(draws=50, warmup=10, chains=1), Model(dim=1))
     assert all(order.is_linear_extension(["a", "b", "c"]) for order in post.orders())

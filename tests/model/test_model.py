@@ -19,7 +19,7 @@ REFUSED = {
     "gamma": ([0.0, -1.0, np.inf, np.nan], r"must lie in \(0, inf\), or be None to infer"),
     "noise": ([-0.1, 1.0, np.nan, "x"], r"must lie in \[0, 1\), or be None to infer"),
     "rho_prior": ([(1.0,), (1.0, 0.0), (1.0, np.inf), (1, 2, 3)], "two finite numbers"),
-    "beta_prior": ([(0.0, 1.0), (1.0, -1.0)], "two finite numbers greater than 0"),
+    "beta_prior": ([(0.0, 1.0), (1.0, -1.0), 2.0, None], "two finite numbers greater than 0"),
     "gamma_prior": ([(np.nan, 1.0), ("a", "b")], "two finite numbers greater than 0"),
     "noise_prior": ([(-1.0, 9.0), ()], "two finite numbers greater than 0"),
     "dim_max": ([0, 1.5, True], "must be a whole number from 1"),
@@ -46,6 +46,7 @@ def test_values_out_of_range_are_refused_by_name(name, value, text):
         {"rho": 0.0, "beta": 0, "gamma": 1e-300, "noise": 0.0},
         {"rho": 0.999, "beta": 1e3, "gamma": 1e4, "noise": None},
         {"rho_prior": [1, 1]},
+        {"rho_prior": np.array([1.0, 2.0])},
     ],
 )
 def test_the_ends_of_the_ranges_are_accepted(settings):

@@ -23,6 +23,11 @@ def test_reads_items_groups_and_names(tmp_path) -> None:
     assert groups.name == {"A1": "Ada, Bishop", "A3": "Cid"}
 
 
+def test_the_column_named_group_comes_before_those_named_alike(tmp_path) -> None:
+    path = written(tmp_path, "item,group_size,group\na,9,earl\n")
+    assert read_groups(path).group == {"a": "earl"}
+
+
 def test_reads_the_plain_form_with_a_byte_order_mark(tmp_path) -> None:
     assert read_groups(written(tmp_path, "\ufeffgroup,item\ng,a\n")).group == {"a": "g"}
 

@@ -46,6 +46,30 @@ def matrices():
     return found
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "point", "word"),
+    [
+        (0.02, 0.03, False, "free to swap"),
+        (0.88, 0.02, False, "leaves the pair open"),  # more likely before, not yet sure
+        (0.60, 0.40, False, "leaves the pair open"),  # a ranking knows no free pairs
+        (0.95, 0.01, False, "for noise"),
+        (0.0, 0.0, True, "free to swap"),
+        (1.0, 0.0, True, "for noise"),
+    ],
+)
+def test_what_is_said_of_a_pair_seen_in_both_orders(browser, before, after, point, word) -> None:
+    state = {
+        "data": {
+            "precedence": [[0, before], [after, 0]],
+            "before": [[0, 38], [2, 0]],
+            "sure": 0.9,
+            "is_point": point,
+        }
+    }
+    said = "pairVerdict(arguments[0], pairFacts(arguments[0], 0, 1))"
+    assert word in called(browser, ("evidence.js",), said, state)
+
+
 def test_decode_agrees_with_python(browser) -> None:
     cases = [(p, t) for p in matrices() for t in (0.0, 0.25, 0.5, 0.8)]
     answers = called(

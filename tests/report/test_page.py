@@ -65,7 +65,7 @@ def pair_words(posterior: Posterior, a: int, b: int) -> list[str]:
     before = PairEvidence.of(posterior.traces).before
     either = max(0.0, 1 - p[a, b] - p[b, a])
     return [
-        f"{posterior.items[a]} → {posterior.items[b]}",
+        f"\u2068{posterior.items[a]}\u2069 → \u2068{posterior.items[b]}\u2069",
         f"Pr(before) {shown(p[a, b])} · Pr(after) {shown(p[b, a])} · Pr(either) {shown(either)}",
         f"seen before {before[a, b]}×, after {before[b, a]}×",
     ]
@@ -193,6 +193,15 @@ def test_the_keyboard_is_enough(show, posterior) -> None:
     page.execute_script("arguments[0].focus()", node)
     page.switch_to.active_element.send_keys(KEYS["Enter"])
     assert text(page, "#card h3") == node.get_attribute("aria-label")
+    focused = "return document.activeElement === document.querySelector(arguments[0])"
+    assert page.execute_script(focused, "#card")  # one step from what it offers
+    row = page.find_element("css selector", "#card .row")
+    page.execute_script("arguments[0].focus()", row)
+    row.send_keys(KEYS["Enter"])
+    assert count(page, "#card .bar-row") == 3
+    assert page.execute_script(focused, "#card")  # though the row is gone
+    page.switch_to.active_element.send_keys(KEYS["Escape"])
+    assert page.switch_to.active_element == node
     link = page.find_element("css selector", ".pair-name")
     link.send_keys(KEYS["Enter"])
     assert count(page, "#card .bar-row") == 3

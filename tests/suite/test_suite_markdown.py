@@ -111,6 +111,26 @@ def test_the_tidy_table(tmp_path: Path):
     pandas = pytest.importorskip("pandas")
     path = write_table(Store(tmp_path / "out"), tmp_path / "t.parquet")
     assert len(pandas.read_parquet(path)) == 6
+    with pytest.raises(SettingError, match=r"must end in \.csv or \.parquet"):
+        write_table(Store(tmp_path / "out"), tmp_path / "t.md")
+
+
+def test_a_column_of_numbers_and_words_can_be_a_parquet_file(tmp_path: Path):
+    pandas = pytest.importorskip("pandas")
+    run_study(tiny(axes={"n": [4], "seed": [7], "coverage": ["iid", 0.7]}), tmp_path / "out")
+    path = write_table(Store(tmp_path / "out"), tmp_path / "t.parquet")
+    assert list(pandas.read_parquet(path)["coverage"]) == ["iid", "iid", "0.7", "0.7"]
+
+
+def test_a_table_replaces_no_file_unasked(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    run_study(tiny(), tmp_path / "out")
+    target = tmp_path / "mine.csv"
+    target.write_text("dear")
+    assert main(["suite", "table", str(tmp_path / "out"), "--to", str(target)]) == 2
+    assert "--force" in capsys.readouterr().err
+    assert target.read_text() == "dear"
+    assert main(["suite", "table", str(tmp_path / "out"), "--to", str(target), "--force"]) == 0
+    assert target.read_text().startswith("n,seed,method")
 
 
 def test_the_verbs(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -77,6 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = command.main(args=words, prog_name="posetta", standalone_mode=False)
         if code == _TYPER_INTERRUPTED:  # typer turns Ctrl-C into this code
             raise KeyboardInterrupt
+        sys.stdout.flush()  # what cannot be written is said here, not as the interpreter ends
         return int(code or 0)
     except (KeyboardInterrupt, typer.Abort):
         kept = "what was finished is kept" if words[:1] == ["suite"] else "nothing was written"
@@ -93,6 +94,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         where = f" {error.filename}" if error.filename else " the output"
         why = plain(f"cannot read or write{where}: {error.strerror or error}.")
         print(f"posetta: {why}", file=sys.stderr)
+        if error.filename is None:
+            sys.stdout = None  # what is left in its buffer cannot be written at exit either
         return BAD_INPUT
     except Exception as error:
         # typer's usage errors (unknown option, missing argument) know how to show themselves.

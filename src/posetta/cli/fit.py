@@ -141,9 +141,16 @@ def fit(
         gamma=gamma,
         noise=None if noise == "infer" else _number(noise, float, "--noise"),
     )
-    others = parse_assignments([*context.meta.get(_OF_THE_METHOD, ()), *(set_ or ())])
     values = (draws, warmup, chains, thin, max_seconds, checkpoint)
     named = dict(zip(METHOD_OPTIONS, values, strict=True))
+    # An option may also come from the file: then --set, which does not, wins.
+    typed = {name for name in named if _is_typed(context, name)}
+    chosen = parse_assignments(set_ or ())
+    for name in typed & chosen.keys():
+        raise SettingError(f"{name} is given twice, by --{name.replace('_', '-')} and by --set.")
+    in_tables = parse_assignments(context.meta.get(_OF_THE_METHOD, ())) | chosen
+    others = {name: value for name, value in in_tables.items() if name not in typed}
+    named = {name: value for name, value in named.items() if name not in others}
     given = others | {name: value for name, value in named.items() if value is not None}
     # A bad setting must not wait for the data to be read and fitted.
     decode(np.zeros((0, 0)), threshold)
@@ -197,7 +204,9 @@ def fit(
     if out is not None:
         names = [parameter.name or "" for parameter in context.command.params]
         effective = {
-            name: context.params[name] for name in names if name not in (*_NOT_SETTINGS, "help")
+            name: context.params[name]
+            for name in names
+            if name not in (*_NOT_SETTINGS, "help", *others)
         }
         text = to_toml({**effective, "method": method}, others)
         files = write_result(
@@ -218,6 +227,12 @@ def fit(
             print(plain(f"posetta: {warning_words(warning, method)}"), file=sys.stderr)
     if strict and posterior.status not in ("ok", "approximate"):
         raise typer.Exit(NOT_OK)
+
+
+def _is_typed(context: typer.Context, name: str) -> bool:
+    """Whether an option stands on the command line, not in a file."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def _settings(method: str, given: Mapping[str, Any]) -> Settings:

@@ -121,6 +121,7 @@ def table(
     to: Annotated[
         str | None, typer.Option(help="Write the tidy table to this .csv or .parquet file.")
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the tidy rows as JSON.")] = False,
 ) -> None:
     """Print the tables of a study in Markdown, the paper's figures in brackets beside ours.
@@ -128,11 +129,15 @@ def table(
     Example: `posetta suite table grid > grid.md`
     """
     import json as json_module
+    from pathlib import Path
 
+    from posetta.errors import InputError
     from posetta.suite import Store, markdown_tables, tidy_rows, write_table
     from posetta.suite.work import recorded
 
     store = Store(folder)
+    if to is not None and Path(to).exists() and not force:
+        raise InputError(f"{to} is there already. Name another file, or replace it with --force.")
     write_table(store, to)
     if json:
         print(json_module.dumps(recorded(tidy_rows(store)), allow_nan=False))

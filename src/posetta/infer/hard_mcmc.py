@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import betainc, gammaincc
 
 from posetta.baselines.maximal import maximal_order
 from posetta.data import Traces
@@ -20,10 +22,12 @@ from posetta.data.evidence import PairEvidence
 from posetta.errors import InputError, SettingError
 from posetta.infer.hard import checkpoint
 from posetta.infer.hard.chain import ChainRun, rows_of
+from posetta.infer.hard.scalar_moves import LARGEST_BETA, LEAST_REST
 from posetta.infer.hard.state import MOVES
 from posetta.infer.methods import HardMCMC
 from posetta.infer.progress import Report
 from posetta.model.model import Model
+from posetta.plain import plain
 from posetta.posterior import Draws, Posterior
 from posetta.posterior.diagnostics import chain_diagnostics, mixing_status, split_r_hat
 
@@ -34,6 +38,8 @@ _CHECKPOINT_SECONDS = 30.0
 _DRAWS_TO_COMPARE = 20
 # Ratios of step probabilities are multiplied: below this they could overflow.
 _LEAST_NOISE = 1e-12
+# Prior mass beyond the reach of the chains that nobody would notice.
+_CUT_MASS = 1e-6
 
 
 def run(
@@ -68,11 +74,13 @@ def run(
             )
         for chain, frozen in zip(chains, saved, strict=True):
             chain.thaw(frozen)
+    made_before = _proposals(chains)
     stop = Event()
     deadline = np.inf if settings.max_seconds is None else compiled + settings.max_seconds
     total = _total(chains[0], settings)
-    frozen_chains = [chain.frozen() for chain in chains]
+    frozen_chains: list[dict[str, Any]] = []
     if path is not None:
+        frozen_chains = [chain.frozen() for chain in chains]
         checkpoint.save(path, identity, frozen_chains)  # what cannot be written is said now
 
     def work(c: int) -> None:
@@ -102,7 +110,8 @@ def run(
                     break  # told below, when the others have stopped
                 now = time.perf_counter()
                 share = sum(chain.done for chain in chains) / (total * settings.chains)
-                report(share, _words(chains, now - compiled))
+                rate = (_proposals(chains) - made_before) / max(now - compiled, 1e-3)
+                report(share, _words(chains, rate))
                 if path is not None and now - saved_at > _CHECKPOINT_SECONDS:
                     checkpoint.save(path, identity, frozen_chains)
                     saved_at = now
@@ -116,7 +125,8 @@ def run(
         checkpoint.save(path, identity, [chain.frozen() for chain in chains])
     seconds = {"compile": compiled - started, "run": time.perf_counter() - compiled}
     stopped = interrupted or min(chain.done for chain in chains) < total
-    return _posterior(traces, model, settings, seed, chains, stopped, seconds)
+    rate = (_proposals(chains) - made_before) / seconds["run"]
+    return _posterior(traces, model, settings, seed, chains, stopped, seconds, rate)
 
 
 def run_part(
@@ -148,7 +158,8 @@ def put_together(
         chain.thaw(one["frozen"])
     stopped = min(chain.done for chain in chains) < _total(chains[0], settings)
     seconds = {"compile": 0.0, "run": max(one["seconds"] for one in ran)}
-    return _posterior(traces, model, settings, seed, chains, stopped, seconds)
+    rate = _proposals(chains) / seconds["run"]
+    return _posterior(traces, model, settings, seed, chains, stopped, seconds, rate)
 
 
 def _in_full(settings: HardMCMC, traces: Traces, model: Model) -> HardMCMC:
@@ -168,13 +179,31 @@ def _check(traces: Traces, model: Model) -> None:
         raise SettingError(f"beta={model.beta} is too large for {traces.n_items} items.")
     if model.noise is not None and 0.0 < model.noise < _LEAST_NOISE:
         raise SettingError(f"noise={model.noise} must be 0, or at least {_LEAST_NOISE}.")
-    if model.dim == 1 and model.noise == 0.0:
+    _check_priors(model)
+    widest = model.dim_max if model.dim == "random" else model.dim
+    if widest == 1 and model.noise == 0.0:
         evidence = PairEvidence.of(traces)
         if ((evidence.before > 0) & ~maximal_order(evidence, 0.0)).any():
             raise InputError(
                 "with dim=1 the order is total, and these traces contradict each other. "
                 "Use a larger dim, or a noise above 0."
             )
+
+
+def _check_priors(model: Model) -> None:
+    """Refuse priors with mass where the chains do not go: they would draw from a cut prior."""
+    shape, rate = model.beta_prior
+    if model.beta is None and gammaincc(shape, rate * LARGEST_BETA) > _CUT_MASS:
+        raise SettingError(
+            f"beta_prior={model.beta_prior} has mass beyond {LARGEST_BETA:g}, where this method "
+            "does not go. Use a larger rate, or fix beta."
+        )
+    a, b = model.rho_prior
+    if model.rho is None and betainc(b, a, LEAST_REST) > _CUT_MASS:
+        raise SettingError(
+            f"rho_prior={model.rho_prior} has mass within {LEAST_REST:g} of 1, where this method "
+            "does not go. Use a larger second number, or fix rho."
+        )
 
 
 def _compile(model: Model) -> None:
@@ -187,21 +216,31 @@ def _identity(traces: Traces, model: Model, settings: HardMCMC, seed: int) -> di
     """Return what must agree for a checkpoint to be of this run; ``draws`` may have been raised."""
     free = ("draws", "max_seconds", "checkpoint")
     same = {name: value for name, value in asdict(settings).items() if name not in free}
-    return {
-        "posetta version": version("posetta"),
-        "traces": traces.hash,
-        "model": repr(model),
-        "seed": seed,
-        **same,
-    }
+    # A frozen chain holds an entry for each row and step, so the order of the rows matters.
+    rows = hashlib.sha256(b"".join(array.tobytes() for array in traces.arrays))
+    identity: dict[str, Any] = plain(
+        {
+            "posetta version": version("posetta"),
+            "traces": traces.hash,
+            "order of the traces": rows.hexdigest()[:16],
+            "model": model.to_dict(),
+            "seed": seed,
+            **same,
+        }
+    )
+    return identity
 
 
-def _words(chains: Sequence[ChainRun], seconds: float) -> str:
+def _proposals(chains: Sequence[ChainRun]) -> int:
+    """Return the proposals that all rungs have made so far."""
+    return sum(int(rung.moves[:, 0].sum()) for chain in chains for rung in chain.rungs)
+
+
+def _words(chains: Sequence[ChainRun], rate: float) -> str:
     """Say how far the chains have come, how fast, and how well they agree so far."""
     if not any(chain.done for chain in chains):
         return "looking for starting points"
-    proposals = sum(int(rung.moves[:, 0].sum()) for chain in chains for rung in chain.rungs)
-    words = [f"{proposals / max(seconds, 1e-3) / 1e3:,.0f} k proposals/s"]
+    words = [f"{rate / 1e3:,.0f} k proposals/s"]
     kept = min(chain.n_kept for chain in chains)
     if kept >= _DRAWS_TO_COMPARE:
         so_far = np.stack([chain.kept.log_posterior[:kept] for chain in chains])
@@ -217,6 +256,7 @@ def _posterior(
     chains: list[ChainRun],
     stopped: bool,
     seconds: dict[str, float],
+    rate: float,
 ) -> Posterior:
     n_draws = min(chain.n_kept for chain in chains)
     if n_draws == 0:
@@ -246,14 +286,13 @@ def _posterior(
     quantities |= {name: named[name] for name in inferred}
     diagnostics = chain_diagnostics(quantities, draws.closure_bits)
     moves = np.sum([chain.chain.moves for chain in chains], axis=0)
-    all_moves = np.sum([rung.moves for chain in chains for rung in chain.rungs], axis=0)
     sampling = moves - np.sum([chain.moves_in_warmup for chain in chains], axis=0)
     diagnostics["acceptance"] = {
         name: round(float(accepted / proposed), 4)
         for name, (proposed, accepted) in zip(MOVES, sampling, strict=True)
         if proposed
     }
-    diagnostics["proposals_per_second"] = round(float(all_moves[:, 0].sum() / seconds["run"]))
+    diagnostics["proposals_per_second"] = round(rate)
     if len(chains[0].rungs) > 1:
         proposed, accepted = np.sum([chain.trades for chain in chains], axis=(0, 1))
         diagnostics["trades_accepted"] = round(float(accepted / max(proposed, 1)), 4)

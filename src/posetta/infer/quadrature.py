@@ -53,7 +53,10 @@ class Axis:
         if self.fixed is not None:
             return np.zeros(1)
         forward = np.log if self.kind == "beta" else logit
-        low, high = forward(self.prior.ppf(1e-8)), forward(self.prior.isf(1e-12))
+        ends = np.array([self.prior.ppf(1e-8), self.prior.isf(1e-12)])
+        # Priors with a pole at an end reach it: the scale of eta stays finite.
+        most = np.inf if self.kind == "beta" else 1.0 - 1e-15
+        low, high = forward(np.clip(ends, 1e-300, most))
         return np.arange(low, high + step, step)
 
     def values(self, eta: Array) -> Array:
@@ -230,14 +233,8 @@ class Grid:
         beta, noise = np.empty(len(chosen)), np.empty(len(chosen))
         for order, own in self.own.items():
             mine = np.flatnonzero(chosen == order)
-            node = (
-                _draw(
-                    np.broadcast_to(own.log_joint.ravel(), (len(mine), own.log_joint.size)),
-                    generator,
-                )
-                if len(mine)
-                else mine
-            )
+            upto = np.cumsum(np.exp(own.log_joint - own.log_joint.max()))
+            node = np.searchsorted(upto, generator.random(len(mine)) * upto[-1], side="right")
             beta[mine] = own.beta[node % len(own.beta)]
             noise[mine] = own.noise[node // len(own.beta)]
         shared = np.flatnonzero(~np.isin(chosen, list(self.own)))

@@ -54,9 +54,10 @@ class Model:
             if value is not None and not (_is_number(value) and low <= value < high):
                 raise SettingError(f"{name}={value!r} must lie in {closed}, or be None to infer.")
         for name in ("rho_prior", "beta_prior", "gamma_prior", "noise_prior"):
-            pair = tuple(getattr(self, name))
+            given = getattr(self, name)
+            pair = tuple(given) if np.ndim(given) == 1 else ()
             if len(pair) != 2 or not all(_is_number(v) and 0.0 < v < np.inf for v in pair):
-                raise SettingError(f"{name}={pair!r} must be two finite numbers greater than 0.")
+                raise SettingError(f"{name}={given!r} must be two finite numbers greater than 0.")
             object.__setattr__(self, name, pair)
         if not _is_whole(self.dim_max) or self.dim_max < 1:
             raise SettingError(f"dim_max={self.dim_max!r} must be a whole number from 1.")

@@ -83,8 +83,9 @@ def ablation(
     for ax, column in zip(axes, metrics, strict=True):
         found = cells(rows, method, x, column)
         for shift, (name, look) in zip(_shifts(len(looks)), looks.items(), strict=True):
-            if _has_mean(found, name, None):
+            if (name, None) in found:
                 _line_across(ax, found[name, None], look.colour, f"mean-{name}")
+                _say_infinite(ax, found[name, None], look.colour, x=len(places) - 0.56)
             for k, place in enumerate(places):
                 if (name, place) in found:
                     _say_infinite(ax, found[name, place], look.colour, x=k + shift)
@@ -166,6 +167,8 @@ def regimes(
 
 def _line_across(ax: Axes, cell: Cell, colour: str, gid: str) -> None:
     """Draw a mean, and its standard error as a band, from edge to edge."""
+    if not len(cell.values):
+        return
     low, high = cell.mean - cell.error, cell.mean + cell.error
     ax.axhspan(low, high, color=colour, alpha=0.10, linewidth=0, zorder=1)
     ax.axhline(cell.mean, color=colour, linestyle="--", linewidth=1.0, zorder=2, gid=gid)

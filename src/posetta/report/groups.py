@@ -48,7 +48,11 @@ def read_groups(path: str | os.PathLike[str]) -> Groups:
             reader = csv.DictReader(file)
             columns = [column or "" for column in reader.fieldnames or ()]
             item = next((name for name in _ITEM_COLUMNS if name in columns), None)
-            group = next((name for name in columns if name.startswith(_GROUP_COLUMN)), None)
+            groups = sorted(
+                (name for name in columns if name.startswith(_GROUP_COLUMN)),
+                key=lambda name: name != _GROUP_COLUMN,
+            )
+            group = groups[0] if groups else None
             if item is None or group is None:
                 raise InputError(
                     f"{path}: has the columns {', '.join(columns) or 'of an empty file'}; it needs "

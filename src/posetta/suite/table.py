@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from posetta.atomic import atomic_text
+from posetta.atomic import atomic_bytes, atomic_text
 from posetta.errors import SettingError
 from posetta.order.align import in_order_of
 from posetta.suite.job import model_column
@@ -113,6 +113,8 @@ def columns_of(rows: Iterable[Row]) -> list[str]:
 def write_table(store: Store, path: str | os.PathLike[str] | None = None) -> Path:
     """Write the tidy table, by default ``table.csv`` in the study's folder; .parquet also works."""
     target = store.folder / TABLE_FILE if path is None else Path(path)
+    if target.suffix not in (".csv", ".parquet"):
+        raise SettingError(f"{target} must end in .csv or .parquet.")
     rows = tidy_rows(store)
     names = columns_of(rows)
     if target.suffix == ".parquet":
@@ -130,4 +132,10 @@ def _write_parquet(rows: list[Row], names: list[str], target: Path) -> None:
         import pandas
     except ModuleNotFoundError:
         raise SettingError("a Parquet table needs pandas and pyarrow. Write a .csv.") from None
-    pandas.DataFrame(rows, columns=names).to_parquet(target, index=False)
+    table = pandas.DataFrame(rows, columns=names)
+    for name in table.columns[table.dtypes == object]:
+        kinds = {type(value) for value in table[name] if value is not None}
+        if len(kinds) > 1:  # a column of numbers and words, which Parquet does not know
+            table[name] = [None if value is None else str(value) for value in table[name]]
+    with atomic_bytes(target) as file:
+        table.to_parquet(file, index=False)

@@ -13,7 +13,7 @@ import numpy as np
 from posetta.atomic import atomic_bytes
 from posetta.errors import InputError, SettingError
 
-_FORMAT = 3
+_FORMAT = 4
 
 
 def save(path: Path, identity: Mapping[str, Any], chains: Sequence[Mapping[str, Any]]) -> None:

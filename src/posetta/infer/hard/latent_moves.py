@@ -76,7 +76,7 @@ def coordinate_moves(rows: Rows, chain: Chain, work: Work, count: int, generator
     n, dim = columns.shape[1], int(chain.scalars[S_DIM])
     rho, clean = chain.scalars[S_RHO], chain.scalars[S_NOISE] <= 0.0
     along = 1.0 + (dim - 2) * rho
-    spread = np.sqrt(1.0 - (dim - 1) * rho * rho / along) if dim > 1 else 1.0
+    spread = np.sqrt((1.0 - rho) * (1.0 + (dim - 1) * rho) / along) if dim > 1 else 1.0
     for _ in range(count):
         i, k = int(generator.random() * n), int(generator.random() * dim)
         old = columns[k, i]

@@ -33,6 +33,10 @@ from posetta.infer.hard.state import (
     Work,
 )
 
+LARGEST_BETA = 100.0
+LEAST_REST = 1e-12
+"""Beta stays below the one, rho within (0, 1) by the other: beyond, numbers lose their digits."""
+
 
 @inner
 def rho_moves(chain: Chain, fixed: Fixed, generator: Any) -> None:
@@ -53,8 +57,8 @@ def rho_moves(chain: Chain, fixed: Fixed, generator: Any) -> None:
         eta = np.log(rho / (1.0 - rho)) + step * generator.standard_normal()
         new = 1.0 / (1.0 + np.exp(-eta))
         chain.moves[RHO, 0] += 1
-        if 1.0 - new < 1e-12 or new < 1e-12:
-            continue  # the prior puts about 1e-23 beyond; 1 - rho must stay a number
+        if 1.0 - new < LEAST_REST or new < LEAST_REST:
+            continue  # 1 - rho must stay a number
         there = _rho_density(new, n, dim, square, squared_totals, a, b)
         if -generator.standard_exponential() < there - here:
             rho, here = new, there
@@ -83,7 +87,7 @@ def beta_move(
     new = beta * np.exp(chain.steps[0] * generator.standard_normal())
     chain.moves[BETA, 0] += 1
     accept = 0.0
-    if new < 100.0:  # (1 + s)^beta must stay in range; the prior puts e^-97 beyond
+    if new < LARGEST_BETA:  # (1 + s)^beta must stay in range
         fill_weights(new, work.weight, work.log_weight)
         # The relations stand, so their counts do too.
         value = evaluate_counts(
@@ -150,7 +154,7 @@ def dim_move(rows: Rows, chain: Chain, work: Work, fixed: Fixed, generator: Any)
     copy(columns, new_columns)
     if up:
         along = 1.0 + (dim - 1) * rho
-        sd = np.sqrt(1.0 - dim * rho * rho / along)
+        sd = np.sqrt((1.0 - rho) * (1.0 + dim * rho) / along)
         for k in range(dim, at, -1):
             copy(columns[k - 1], new_columns[k])
         for i in range(n):

@@ -10,14 +10,28 @@ const LISTED = 12;
 /** The card, kept up to date with what is in focus. */
 export function card(state) {
   const box = html("aside", { class: "card drawer", id: "card", "aria-live": "polite", hidden: true,
-    "aria-label": "The chosen item or pair" });
+    "aria-label": "The chosen item or pair", tabindex: -1 });
+  let shown = null;
+  let opener = null; // where the keyboard was when the card opened
   state.on("focus", () => {
     const { focus } = state;
+    const active = document.activeElement;
+    const inside = box.contains(active);
+    const byKey = !inside && active.matches(":focus-visible:not(input)");
     box.hidden = focus === null;
     if (focus === null) refill(box);
     else if ("item" in focus) refill(box, itemCard(state, focus.item));
     else refill(box, pairCard(state, focus.first, focus.second));
     box.scrollTop = 0;
+    if (focus === shown) return; // only the threshold moved
+    shown = focus;
+    if (focus === null) {
+      if (inside && opener !== null && opener.isConnected) opener.focus();
+      opener = null;
+    } else if (inside || byKey) {
+      if (byKey) opener = active;
+      box.focus();
+    }
   });
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && state.focus !== null) state.clear();
@@ -30,7 +44,7 @@ export function pairText(state, a, b) {
   const facts = pairFacts(state, a, b);
   const [first, second] = [shortened(state.name(a), 40), shortened(state.name(b), 40)];
   return [
-    `${first} → ${second}`,
+    `\u2068${first}\u2069 → \u2068${second}\u2069`, // isolated, whatever their direction
     `Pr(before) ${probability(facts.before)} · Pr(after) ${probability(facts.after)} · ` +
       `Pr(either) ${probability(facts.either)}`,
     `seen before ${facts.seenBefore}×, after ${facts.seenAfter}×`,
@@ -140,6 +154,7 @@ function list(state, title, items, value, pair) {
     ? html("button", { class: "link", onclick: (event) => {
       refill(body, ...rows(items));
       event.target.remove();
+      body.children[LISTED].querySelector("button").focus();
     } }, `Show all ${items.length}`)
     : null;
   return html("section", {}, html("h4", {}, `${title} `, html("span", { class: "tally" },

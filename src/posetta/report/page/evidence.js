@@ -57,5 +57,8 @@ export function pairVerdict(state, facts) {
   if (Math.max(facts.before, facts.after) >= (point ? 0.5 : sure)) {
     return "Seen in both orders, but the result takes one of them for noise.";
   }
-  return "Seen in both orders: free to swap, unless those traces are faulty.";
+  if (facts.either >= (point ? 0.5 : sure)) {
+    return "Seen in both orders: free to swap, unless those traces are faulty.";
+  }
+  return "Seen in both orders, and the result leaves the pair open.";
 }

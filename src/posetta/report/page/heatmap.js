@@ -20,7 +20,7 @@ export function heatmap(state, tip) {
   const { precedence } = state.data;
   const order = byDepth(precedence);
   const n = order.length;
-  const canvas = html("canvas", { class: "heat", role: "img", tabindex: 0, "aria-label":
+  const canvas = html("canvas", { class: "heat", role: "img", "aria-label":
     "Heat map of Pr(row before column). The lists of pairs below give the same figures as text." });
   const holder = html("div", { class: "heat-holder" }, canvas);
   let cell = 1;

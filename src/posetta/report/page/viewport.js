@@ -16,8 +16,13 @@ const READABLE = 0.66;
 export function viewport(box, natural, apply) {
   let scale = 1;
   let grown = 0;
+  /** The scale at which all of the drawing is seen. */
+  const whole = () => {
+    const { width, height } = natural();
+    return Math.min(box.clientWidth / width, tallest() / height);
+  };
   const set = (wanted, x = box.clientWidth / 2, y = box.clientHeight / 2) => {
-    const next = Math.min(MOST, Math.max(LEAST, wanted));
+    const next = Math.min(MOST, Math.max(Math.min(LEAST, whole()), wanted));
     const [left, top] = [(box.scrollLeft + x) / scale, (box.scrollTop + y) / scale];
     scale = next;
     apply(scale);
@@ -42,22 +47,19 @@ export function viewport(box, natural, apply) {
     zoom: (factor) => set(scale * factor),
     /** The whole drawing. */
     fit() {
-      const { width, height } = natural();
-      set(Math.min(1.2, box.clientWidth / width, tallest() / height));
+      set(Math.min(1.2, whole()));
     },
     /** As much as stays readable, from the start of the order; say whether that is all of it. */
     open() {
-      const { width, height } = natural();
-      const whole = Math.min(box.clientWidth / width, tallest() / height);
-      const first = Math.min(1.1, Math.max(READABLE, whole));
+      const first = Math.min(1.1, Math.max(READABLE, whole()));
       // It may grow, but not jump back, while the threshold slides.
-      grown = Math.max(grown, Math.min(tallest(), height * first));
+      grown = Math.max(grown, Math.min(tallest(), natural().height * first));
       box.style.height = `${grown}px`;
       set(first);
       const { x, y } = natural().start;
       box.scrollLeft = x * scale - box.clientWidth / 2;
       box.scrollTop = y * scale - box.clientHeight / 2;
-      return whole >= first;
+      return whole() >= first;
     },
     /** Scroll so that a point of the drawing is in the middle. */
     show(x, y) {
