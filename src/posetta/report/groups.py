@@ -48,11 +48,8 @@ def read_groups(path: str | os.PathLike[str]) -> Groups:
             reader = csv.DictReader(file)
             columns = [column or "" for column in reader.fieldnames or ()]
             item = next((name for name in _ITEM_COLUMNS if name in columns), None)
-            groups = sorted(
-                (name for name in columns if name.startswith(_GROUP_COLUMN)),
-                key=lambda name: name != _GROUP_COLUMN,
-            )
-            group = groups[0] if groups else None
+            alike = (name for name in columns if name.startswith(_GROUP_COLUMN))
+            group = _GROUP_COLUMN if _GROUP_COLUMN in columns else next(alike, None)
             if item is None or group is None:
                 raise InputError(
                     f"{path}: has the columns {', '.join(columns) or 'of an empty file'}; it needs "

@@ -133,8 +133,8 @@ def _write_parquet(rows: list[Row], names: list[str], target: Path) -> None:
     except ModuleNotFoundError:
         raise SettingError("a Parquet table needs pandas and pyarrow. Write a .csv.") from None
     table = pandas.DataFrame(rows, columns=names)
-    for name in table.columns[table.dtypes == object]:
-        kinds = {type(value) for value in table[name] if value is not None}
+    for name in names:
+        kinds = {isinstance(row.get(name), str) for row in rows if row.get(name) is not None}
         if len(kinds) > 1:  # a column of numbers and words, which Parquet does not know
             table[name] = [None if value is None else str(value) for value in table[name]]
     with atomic_bytes(target) as file:
