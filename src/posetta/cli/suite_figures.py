@@ -64,14 +64,21 @@ def _renamed(rows: Sequence[Mapping[str, Any]], metrics: Sequence[str]) -> list[
 
 
 def _of_table(function: str, place: str) -> Callable[..., Any]:
-    """Return a drawer of the tidy table: ``function`` of plots, with its ``place`` argument."""
+    """Return a drawer of the tidy table: ``function`` of plots, with its ``place`` argument.
+
+    A series is a method, or one of the values of the column that the figure names as ``by``.
+    """
 
     def draw(
         plots: Any, _store: Store, _spec: Any, figure: Mapping[str, Any], rows: Sequence[Any]
     ) -> Any:
         metrics = [_SHOWN_AS.get(name, name) for name in figure["metrics"]]
         table = _renamed(rows, figure["metrics"])
-        return getattr(plots, function)(table, **{place: figure["x"]}, metrics=metrics)
+        series = {}
+        if by := figure.get("by"):
+            table = [{**row, "series": f"{by} = {row.get(by)}"} for row in table]
+            series = {"method": "series"}
+        return getattr(plots, function)(table, **{place: figure["x"]}, metrics=metrics, **series)
 
     return draw
 
