@@ -16,7 +16,7 @@ from posetta.order import Poset
 from posetta.posterior import Posterior
 from posetta.report import Groups, render
 
-KEYS = {"Enter": "\ue007", "Space": " ", "Tab": "\ue004"}
+KEYS = {"Enter": "\ue007", "Escape": "\ue00c", "Space": " ", "Tab": "\ue004"}
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ import numpy as np
 
 from posetta.atomic import atomic_bytes
 from posetta.errors import InputError, SettingError
+from posetta.plain import plain
 
 _FORMAT = 4
 
@@ -25,7 +26,7 @@ def save(path: Path, identity: Mapping[str, Any], chains: Sequence[Mapping[str, 
         arrays |= {
             f"{c}/{name}": array for name, array in frozen.items() if isinstance(array, np.ndarray)
         }
-    head = json.dumps({"format": _FORMAT, "identity": identity, "chains": heads})
+    head = json.dumps(plain({"format": _FORMAT, "identity": identity, "chains": heads}))
     with atomic_bytes(path) as file:
         np.savez(file, head=np.array(head), **arrays)
 
