@@ -66,7 +66,7 @@ def test_whole_numbers_of_numpy_are_whole_numbers(tmp_path: Path) -> None:
     numpys = HardMCMC(draws=20, warmup=np.int64(30), chains=np.int64(1), thin=1, checkpoint=file)
     fit(TRAIN, numpys, Model(dim=np.int64(4)), seed=5)
     pythons = HardMCMC(draws=30, warmup=30, chains=1, thin=1, checkpoint=file)
-    assert fit(TRAIN, pythons, Model(dim=4), seed=5).n_draws == 30
+    assert fit(TRAIN, pythons, Model(dim=4), seed=5).draws.n_draws == 30
 
 
 def test_more_draws_than_asked_for_are_refused(tmp_path: Path) -> None:
