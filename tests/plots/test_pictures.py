@@ -235,5 +235,10 @@ def test_steps_show_both_models() -> None:
 def test_looks_are_kept_apart() -> None:
     looks = style.method_looks(["hard", "nuts", "first", "second", "third"])
     assert len({look.colour for look in looks.values()}) == 5
+    variants = ["hard", "hard-noise", "maximal", "maximal-10", "maximal-20", "fullrank-noise", "x"]
+    looks = style.method_looks(variants)
+    assert list(looks) == variants
+    assert len(set(looks.values())) == len(variants)
+    assert looks["maximal-10"].colour == looks["maximal-20"].colour == looks["maximal"].colour
     assert len({look.colour for look in style.METHOD_LOOKS.values()}) == len(style.METHOD_LOOKS)
     assert len({look.marker for look in style.METHOD_LOOKS.values()}) == len(style.METHOD_LOOKS)

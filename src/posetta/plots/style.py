@@ -59,6 +59,7 @@ _SPARE_LOOKS = (
     MethodLook("#56B4E9", "p"),
     MethodLook("#000000", ">"),
 )
+_VARIANT_MARKERS = ("P", "X", "h", "d", "8", "*")
 METHOD_NAMES = {
     "hard": "Hard-MCMC",
     "nuts": "NUTS",
@@ -73,19 +74,28 @@ METHOD_NAMES = {
 
 
 def method_looks(names: Iterable[str]) -> dict[str, MethodLook]:
-    """Return a look for every name: its own if it is a method's, else the next spare one."""
+    """Return a look for every name, no two alike while there are enough.
+
+    A method has its own; "hard-noise", a variant of one, its colour with another marker; any other
+    name the next spare one, of a colour that no method takes if there is one.
+    """
     listed = list(names)
-    taken = {METHOD_LOOKS[name] for name in listed if name in METHOD_LOOKS}
-    colours = {look.colour for look in taken}
-    spare = [look for look in _SPARE_LOOKS if look.colour not in colours] or list(_SPARE_LOOKS)
-    looks, used = {}, 0
+    looks = {name: METHOD_LOOKS[name] for name in listed if name in METHOD_LOOKS}
     for name in listed:
-        if name in METHOD_LOOKS:
-            looks[name] = METHOD_LOOKS[name]
-        else:
-            looks[name] = spare[used % len(spare)]
-            used += 1
-    return looks
+        if name not in looks and (base := _base(name)) is not None:
+            colour = METHOD_LOOKS[base].colour
+            markers = [m for m in _VARIANT_MARKERS if MethodLook(colour, m) not in looks.values()]
+            looks[name] = MethodLook(colour, markers[0] if markers else _VARIANT_MARKERS[0])
+    colours = {look.colour for look in looks.values()}
+    spare = sorted(_SPARE_LOOKS, key=lambda look: look.colour in colours)
+    others = [name for name in listed if name not in looks]
+    looks |= {name: spare[k % len(spare)] for k, name in enumerate(others)}
+    return {name: looks[name] for name in listed}
+
+
+def _base(name: str) -> str | None:
+    """Return the method that a name such as "hard-noise" is a variant of."""
+    return next((base for base in METHOD_LOOKS if name.startswith(f"{base}-")), None)
 
 
 def method_name(name: str) -> str:
