@@ -61,3 +61,10 @@ def test_against_a_loop_over_observations(traces):
             assert evidence.both_orders[i, j] == (forth > 0 and back > 0)
             assert evidence.one_order[i, j] == (forth > 0 and back == 0)
             assert evidence.never_together[i, j] == (i != j and forth == back == 0)
+    for least in (2, 3, 5):
+        lone = [
+            before[i, j] > 1 and before[j, i] == 1 and before[i, j] + 1 >= least
+            for i in range(n)
+            for j in range(n)
+        ]
+        assert evidence.n_lone_reversals(least) == sum(lone)

@@ -23,7 +23,9 @@ from posetta import (
     SoftDAG,
     Traces,
     fit,
+    simulate,
 )
+from posetta.cli.words import warning_words
 from posetta.infer import METHODS, choose_method
 from posetta.infer.methods import settings_of
 
@@ -152,6 +154,31 @@ def test_wrong_types_are_named():
         fit([["a", "b"]])
     with pytest.raises(SettingError, match="must be a Model, not dict"):
         fit(CASES["one trace"], model={"dim": 3})
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        HardMCMC(draws=8, warmup=1, chains=1, thin=1),
+        RelaxedNUTS(draws=8, warmup=20, chains=1, max_depth=2, starts=("traces",)),
+        FullRankVI(draws=8, iterations=2, cooling=0, restarts=1, starts=("traces",)),
+        Maximal(),
+    ],
+    ids=["hard", "nuts", "fullrank", "maximal"],
+)
+def test_signs_of_noise_are_told(settings):
+    def told(noise, believed):
+        traces = simulate(12, rho=0.9, seed=4, ip_cov=None, n_traces=40, noise=noise).train
+        found = fit(traces, settings, Model(noise=believed), seed=1).warnings
+        return [words for words in found if "to a single trace of 20 or more" in words]
+
+    if isinstance(settings, Maximal):  # has no noise to infer
+        assert told(0.05, 0.0) == []
+        return
+    (words,) = told(0.05, 0.0)
+    assert words.endswith("infer the noise (noise=None).")
+    assert warning_words(words, "hard").endswith("infer the noise (--noise infer).")
+    assert told(0.05, None) == told(0.05, 0.1) == told(0.0, 0.0) == []
 
 
 def test_auto_goes_by_the_number_of_items():

@@ -56,6 +56,11 @@ class PairEvidence:
         """Pairs observed in both orders (symmetric)."""
         return (self.before > 0) & (self.before.T > 0)
 
+    def n_lone_reversals(self, least: int) -> int:
+        """Return how many pairs ``least`` or more observations order, all but one of them alike."""
+        lone = (self.before.T == 1) & (self.before > 1) & (self.together >= least)
+        return int(lone.sum())
+
     @cached_property
     def one_order(self) -> NDArray[np.bool_]:
         """``[i, j]``: i was observed before j and never after it."""
