@@ -16,6 +16,9 @@ from tests.infer import relaxed_gap
 from posetta import Exact, Model, RelaxedNUTS, SettingError, Traces, fit, simulate
 from posetta.evaluate import closure_mae
 from posetta.infer import compiled_callbacks as callbacks
+from posetta.infer.frame import fitted_frame
+from posetta.infer.methods import MassMatrix
+from posetta.infer.natural_gradient import Gaussian
 from posetta.infer.nuts import Chain, _agreement, _sampler_diagnostics, _status
 from posetta.infer.start import prior_point
 from posetta.model.latent import product_order
@@ -60,8 +63,10 @@ WALK_CASES = {
 }
 
 
-@pytest.mark.parametrize("case", WALK_CASES)
-def test_agrees_with_a_random_walk(case: str) -> None:
+@pytest.mark.parametrize(
+    ("case", "masses"), [*((case, "diagonal") for case in WALK_CASES), ("three items", "full-rank")]
+)
+def test_agrees_with_a_random_walk(case: str, masses: MassMatrix) -> None:
     """Scalars and pairs within the joint Monte Carlo error of both.
 
     10 to 16 comparisons a case; at 4.5 standard errors the chance of a false alarm over all cases
@@ -70,7 +75,8 @@ def test_agrees_with_a_random_walk(case: str) -> None:
     traces, model = WALK_CASES[case]
     target = Target(model, traces)
     walk = np.stack([random_walk(target, 60_000, seed) for seed in (1, 2, 3)])
-    post = fit(traces, RelaxedNUTS(draws=1500, warmup=300, chains=2, **QUICK), model, seed=4)
+    settings = RelaxedNUTS(draws=1500, warmup=300, chains=2, mass_matrix=masses, **QUICK)
+    post = fit(traces, settings, model, seed=4)
     assert post.status == "ok"
     n = traces.n_items
     flat = [target.constrain(w) for w in walk.reshape(-1, walk.shape[2])]
@@ -218,14 +224,63 @@ def test_divergences_between_kept_draws_and_in_the_tail_of_a_chain_count() -> No
     }  # fmt: skip
 
 
-def test_low_rank_masses_give_the_same_posterior() -> None:
+@pytest.mark.parametrize("masses", ["low-rank", "full-rank"])
+def test_other_masses_give_the_same_posterior(masses: str) -> None:
     traces = some_traces(4, 10)
     one, two = (
         fit(traces, RelaxedNUTS(draws=1000, warmup=300, chains=2, mass_matrix=m, **QUICK), seed=4)
-        for m in ("diagonal", "low-rank")
+        for m in ("diagonal", masses)
     )
     assert not np.array_equal(one.draws.latent, two.draws.latent)
     assert closure_mae(one, two) < 0.03  # twelve pairs, each with a standard error near 0.015
+
+
+def test_callbacks_in_a_frame_are_the_target() -> None:
+    target = Target(Model(dim=2, noise=None), some_traces(5, 7, lengths=(2, 5)))
+    size = target.n_parameters
+    generator = np.random.default_rng(3)
+    factor = np.tril(0.2 * generator.standard_normal((size, size))) + np.eye(size)
+    frame = Gaussian(generator.standard_normal(size), factor)
+    block = callbacks.pack(target, frame)
+    x = generator.standard_normal(size)
+    gradient = np.empty(size)
+    value = callbacks.packed_log_density(block, x, gradient)
+    expected, by_w = target.log_density_and_grad(frame.mean + factor @ x)
+    assert value == pytest.approx(expected, rel=1e-12)
+    np.testing.assert_allclose(gradient, factor.T @ by_w, rtol=1e-9, atol=1e-11)
+    w = np.empty(size)
+    callbacks.from_frame(block, x, w)
+    np.testing.assert_allclose(w, frame.mean + factor @ x, rtol=1e-12, atol=1e-12)
+
+
+def test_a_frame_finds_a_gaussian() -> None:
+    """Without traces and with fixed scalars the target is N(0, I).
+
+    Each of 8 means and 36 covariances is an average over some 10^4 points with steps that fall as
+    1/t: errors near 0.01.
+    """
+    empty = Traces.from_lists([], items=["a", "b", "c", "d"])
+    target = Target(Model(dim=2, rho=0.5, beta=1.0, gamma=1.0), empty)
+    frame = fitted_frame(target, np.full(8, 2.0), np.random.default_rng(1))
+    np.testing.assert_allclose(frame.mean, 0.0, atol=0.05)
+    np.testing.assert_allclose(frame.factor @ frame.factor.T, np.eye(8), atol=0.05)
+
+
+def test_a_frame_ends_at_its_deadline_and_before_a_step_that_is_not_finite() -> None:
+    target = Target(Model(dim=2), some_traces(4, 10))
+    start = prior_point(target, np.random.default_rng(2))
+    late = fitted_frame(target, start, np.random.default_rng(1), deadline=0.0)
+    assert np.abs(late.mean - start).max() < 1.0  # one step
+    assert not np.array_equal(late.mean, start)
+    nowhere = np.full(target.n_parameters, 1e200)
+    stuck = fitted_frame(target, nowhere, np.random.default_rng(1))
+    np.testing.assert_array_equal(stuck.mean, nowhere)
+
+
+def test_masses_follow_the_number_of_items() -> None:
+    assert RelaxedNUTS().scales(40) == "diagonal"
+    assert RelaxedNUTS().scales(41) == "full-rank"
+    assert RelaxedNUTS(mass_matrix="low-rank").scales(41) == "low-rank"
 
 
 def test_max_seconds_gives_back_what_was_drawn() -> None:

@@ -24,6 +24,7 @@ __all__ = [
 ]
 
 StartKind = Literal["hard", "traces", "prior"]
+MassMatrix = Literal["diagonal", "low-rank", "full-rank"]
 """Kinds of starting points of relaxed methods, see `posetta.infer.start`."""
 
 
@@ -130,8 +131,9 @@ class RelaxedNUTS:
     """Mean acceptance that the step size is tuned for; larger means smaller steps."""
     max_depth: int = 10
     """Doublings of a trajectory at most: 2^max_depth gradients."""
-    mass_matrix: Literal["diagonal", "low-rank"] = "diagonal"
-    """Shape of the adapted scales; "low-rank" also learns the strongest correlations."""
+    mass_matrix: MassMatrix | None = None
+    """Shape of the adapted scales. "low-rank" also learns the strongest correlations; "full-rank"
+    takes all of them from a Gaussian fitted where the chain starts. None: see `scales`."""
     starts: tuple[StartKind, ...] | None = None
     """Where the chains start, one after another, again from the first when there are more: the end
     of a short Hard-MCMC chain, rank scores of observed traces, or a draw from the prior. None: see
@@ -148,11 +150,21 @@ class RelaxedNUTS:
         starts = self.starts or (usual if n_items <= _ITEMS_FOR_ANY_START else ("hard",))
         return starts[chain % len(starts)]
 
+    def scales(self, n_items: int) -> MassMatrix:
+        """Return the shape of the mass matrix.
+
+        With more than 40 items trajectories are several times shorter in the coordinates of a
+        fitted Gaussian; with fewer the fit takes as long as it saves.
+        """
+        usual: MassMatrix = "diagonal" if n_items <= _ITEMS_FOR_ANY_START else "full-rank"
+        return self.mass_matrix or usual
+
     def __post_init__(self) -> None:
         check_whole(self, draws=4, warmup=20, chains=1, thin=1, max_depth=1)
         check_positive(self, "max_seconds")
         _check_share(self, "target_accept")
-        choice(self.mass_matrix, ("diagonal", "low-rank"), "mass_matrix")
+        if self.mass_matrix is not None:
+            choice(self.mass_matrix, get_args(MassMatrix), "mass_matrix")
         if self.starts is not None:
             _check_starts(self.starts)
 

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from posetta.data import Traces
 from posetta.errors import SettingError
 from posetta.infer import compiled_callbacks as callbacks
+from posetta.infer.frame import fitted_frame
 from posetta.infer.methods import RelaxedNUTS
+from posetta.infer.natural_gradient import Gaussian
 from posetta.infer.progress import Report, silent
 from posetta.infer.relaxed_draws import draws_of, posterior_of
 from posetta.infer.start import starting_point, starting_points
@@ -36,6 +38,8 @@ DIVERGENCE_LIMIT = 0.01
 """Share of iterations that may diverge before the result is not to be trusted."""
 SATURATION_LIMIT = 0.1
 """Share of trajectories that may stop at the largest depth without a warning."""
+_FRAME_SHARE = 0.3
+"""Of ``max_seconds``, for the Gaussians of all chains together."""
 _LOOK_SECONDS = 0.05
 _COMPARE_SECONDS = 2.0
 """Between two looks at the draws of running chains, which cost some 10 milliseconds a chain."""
@@ -50,16 +54,26 @@ _STATISTICS = {
 
 
 class Chain:
-    """One chain of nutpie, running in a thread of its own from the moment it is made."""
+    """One chain of nutpie, running in a thread of its own from the moment it is made.
+
+    With a frame it walks in the coordinates of that Gaussian, and starts from a draw of it.
+    """
 
     def __init__(
-        self, target: Target, settings: RelaxedNUTS, start: NDArray[np.float64], seed: int, c: int
+        self,
+        target: Target,
+        settings: RelaxedNUTS,
+        start: NDArray[np.float64],
+        seed: int,
+        c: int,
+        frame: Gaussian | None = None,
     ) -> None:
         size = target.n_parameters
         generator = child(seed, "nuts", c)
+        noise = generator.standard_normal(size)
         # nutpie refuses a gradient that is exactly 0 anywhere, as at the mode of a prior.
-        start = start + 1e-3 * generator.standard_normal(size)
-        self.block = callbacks.pack(target)
+        start = start + 1e-3 * noise if frame is None else noise
+        self.block = callbacks.pack(target, frame)
         self.total = settings.warmup + settings.draws * settings.thin
         # One sampler for each chain: chain 2 is the same whether two or eight of them run.
         model = CompiledPyMCModel(
@@ -84,7 +98,7 @@ class Chain:
             chains=1,
             cores=1,
             seed=int(generator.integers(2**32)),
-            low_rank_modified_mass_matrix=settings.mass_matrix == "low-rank",
+            low_rank_modified_mass_matrix=settings.scales(target.traces.n_items) == "low-rank",
             target_accept=settings.target_accept,
             maxdepth=settings.max_depth,
             progress_bar=False,
@@ -151,7 +165,14 @@ def run(
     starts = starting_points(target, kinds, seed)
     started = time.perf_counter()
     deadline = np.inf if settings.max_seconds is None else started + settings.max_seconds
-    chains = [Chain(target, settings, start, seed, c) for c, start in enumerate(starts)]
+    frames = []
+    for c, start in enumerate(starts):
+        report(0.0, f"a frame for chain {c + 1} of {len(starts)}")
+        frames.append(_frame(target, settings, start, seed, c))
+    chains = [
+        Chain(target, settings, start, seed, c, frame)
+        for c, (start, frame) in enumerate(zip(starts, frames, strict=True))
+    ]
     interrupted = False
     agreement: list[str] = []
     compared = started
@@ -182,7 +203,8 @@ def run_part(
     start = starting_point(target, settings.start_of(number, traces.n_items), seed, number)
     started = time.perf_counter()
     deadline = np.inf if settings.max_seconds is None else started + settings.max_seconds
-    chain = Chain(target, settings, start, seed, number)
+    frame = _frame(target, settings, start, seed, number)
+    chain = Chain(target, settings, start, seed, number, frame)
     while not _all_finish([chain]) and time.perf_counter() < deadline:
         pass
     stopped = not _all_finish([chain])
@@ -208,6 +230,17 @@ def put_together(
     started = time.perf_counter() - max(one["run_seconds"] for one in ran)
     target = Target(model, traces)
     return _posterior(target, settings, seed, drawn, gradients, stopped, seconds, started)
+
+
+def _frame(
+    target: Target, settings: RelaxedNUTS, start: NDArray[np.float64], seed: int, c: int
+) -> Gaussian | None:
+    """Return the Gaussian in whose coordinates chain ``c`` walks, if the settings want one."""
+    if settings.scales(target.traces.n_items) != "full-rank":
+        return None
+    share = np.inf if settings.max_seconds is None else _FRAME_SHARE * settings.max_seconds
+    deadline = time.perf_counter() + share / settings.chains
+    return fitted_frame(target, start, child(seed, "nuts", "frame", c), deadline)
 
 
 def _posterior(
