@@ -35,6 +35,7 @@ def main() -> None:
     parser.add_argument("--items", type=int, nargs="+", default=[5, 10, 20, 30])
     parser.add_argument("--rho", type=float, nargs="+", default=[0.5, 0.9])
     parser.add_argument("--seeds", type=int, nargs="+", default=[7, 11, 19])
+    parser.add_argument("--chains", type=int, default=4)
     given = parser.parse_args()
     print(
         "| items | rho | seed | statuses | MAE | uncertain pairs | rms score | largest score |\n"
@@ -44,7 +45,8 @@ def main() -> None:
         for rho in given.rho:
             for seed in given.seeds:
                 traces = po.simulate(n, rho=rho, seed=seed).train
-                runs = [po.fit(traces, method="nuts", seed=run) for run in (1, 2)]
+                method = po.RelaxedNUTS(chains=given.chains)
+                runs = [po.fit(traces, method=method, seed=run) for run in (1, 2)]
                 statuses = ", ".join(run.status for run in runs)
                 print(f"| {n} | {rho} | {seed} | {statuses} | {compare(*runs)} |", flush=True)
 
