@@ -20,6 +20,7 @@ from posetta.infer.frame import fitted_frame
 from posetta.infer.methods import MassMatrix
 from posetta.infer.natural_gradient import Gaussian
 from posetta.infer.nuts import Chain, _agreement, _sampler_diagnostics, _status
+from posetta.infer.score_batch import score_batch
 from posetta.infer.start import prior_point
 from posetta.model.latent import product_order
 from posetta.model.relaxed import relaxed_trace_log_likelihood
@@ -192,9 +193,10 @@ def test_callbacks_are_the_target() -> None:
             np.testing.assert_allclose(gradient, expected_gradient, rtol=1e-9, atol=1e-12)
 
 
-def test_a_chain_is_the_same_however_many_run() -> None:
+@pytest.mark.parametrize("masses", ["diagonal", "full-rank"])
+def test_a_chain_is_the_same_however_many_run(masses: MassMatrix) -> None:
     traces = some_traces(4, 8)
-    short = {"draws": 20, "warmup": 30, "thin": 2, **QUICK}
+    short = {"draws": 20, "warmup": 30, "thin": 2, "mass_matrix": masses, **QUICK}
     two = fit(traces, RelaxedNUTS(chains=2, **short), seed=4)
     three = fit(traces, RelaxedNUTS(chains=3, **short), seed=4)
     other = fit(traces, RelaxedNUTS(chains=2, **short), seed=5)
@@ -261,7 +263,8 @@ def test_a_frame_finds_a_gaussian() -> None:
     """
     empty = Traces.from_lists([], items=["a", "b", "c", "d"])
     target = Target(Model(dim=2, rho=0.5, beta=1.0, gamma=1.0), empty)
-    frame = fitted_frame(target, np.full(8, 2.0), np.random.default_rng(1))
+    with score_batch(target) as scores:
+        frame = fitted_frame(scores, np.full(8, 2.0), np.random.default_rng(1))
     np.testing.assert_allclose(frame.mean, 0.0, atol=0.05)
     np.testing.assert_allclose(frame.factor @ frame.factor.T, np.eye(8), atol=0.05)
 
@@ -269,11 +272,12 @@ def test_a_frame_finds_a_gaussian() -> None:
 def test_a_frame_ends_at_its_deadline_and_before_a_step_that_is_not_finite() -> None:
     target = Target(Model(dim=2), some_traces(4, 10))
     start = prior_point(target, np.random.default_rng(2))
-    late = fitted_frame(target, start, np.random.default_rng(1), deadline=0.0)
+    nowhere = np.full(target.n_parameters, 1e200)
+    with score_batch(target) as scores:
+        late = fitted_frame(scores, start, np.random.default_rng(1), deadline=0.0)
+        stuck = fitted_frame(scores, nowhere, np.random.default_rng(1))
     assert np.abs(late.mean - start).max() < 1.0  # one step
     assert not np.array_equal(late.mean, start)
-    nowhere = np.full(target.n_parameters, 1e200)
-    stuck = fitted_frame(target, nowhere, np.random.default_rng(1))
     np.testing.assert_array_equal(stuck.mean, nowhere)
 
 
@@ -283,8 +287,11 @@ def test_masses_follow_the_number_of_items() -> None:
     assert RelaxedNUTS(mass_matrix="low-rank").scales(41) == "low-rank"
 
 
-def test_max_seconds_gives_back_what_was_drawn() -> None:
-    settings = RelaxedNUTS(draws=10**6, warmup=20, chains=3, max_seconds=1.0, **QUICK)
+@pytest.mark.parametrize("masses", ["diagonal", "full-rank"])
+def test_max_seconds_gives_back_what_was_drawn(masses: MassMatrix) -> None:
+    settings = RelaxedNUTS(
+        draws=10**6, warmup=20, chains=3, max_seconds=1.0, mass_matrix=masses, **QUICK
+    )
     post = fit(some_traces(5, 11), settings)
     assert post.status == "budget_reached"
     assert post.draws.n_chains == 3

@@ -40,13 +40,14 @@ def traces():
         (HardMCMC(draws=40, warmup=30, chains=3, thin=2), Model()),
         (HardMCMC(draws=20, warmup=30, chains=2, thin=1, rungs=2), Model(noise=None)),
         (RelaxedNUTS(draws=30, warmup=30, chains=3), Model(dim=2)),
+        (RelaxedNUTS(draws=30, warmup=30, chains=2, mass_matrix="full-rank"), Model(dim=2)),
         (FullRankVI(draws=30, iterations=400, restarts=3, starts=("prior",)), Model(dim=2)),
         (
             FlowVI(draws=30, layers=1, bins=4, width=8, iterations=30, restarts=2),
             Model(dim=2),
         ),
     ],
-    ids=["hard", "hard, rungs", "nuts", "fullrank", "flow"],
+    ids=["hard", "hard, rungs", "nuts", "nuts, full-rank", "fullrank", "flow"],
 )
 def test_the_same_draws_with_and_without_an_executor(traces, settings, model):
     elsewhere = Elsewhere()

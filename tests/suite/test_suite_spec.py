@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -63,13 +64,16 @@ def test_every_table_of_the_paper_is_shown_by_a_study_and_every_figure_can_be_dr
         assert {figure["draw"] for figure in study.figures} <= _DRAW.keys()
 
 
-@pytest.mark.parametrize("name", ["synthetic_grid", "ipcov_ablation", "tau_ablation", "bishops"])
+@pytest.mark.parametrize(
+    "name", ["synthetic_grid", "ipcov_ablation", "tau_ablation", "bishops", "cloud"]
+)
 def test_half_of_the_papers_hard_iterations_is_burn_in(name: str):
     jobs = jobs_of(read_study(EXPERIMENTS / f"{name}.toml", "paper"))
     hard = [job.spec for job in jobs if job.spec["method"] == "hard"]
     assert hard
-    for spec in hard:
-        settings = settings_for("hard", spec["settings"], spec["data"].get("n", 45), 4)
+    real = {"bishops": [47], "cloud": [5, 11, 12]}  # items
+    for spec, n_items in product(hard, real.get(name, [None])):
+        settings = settings_for("hard", spec["settings"], n_items or spec["data"]["n"], 4)
         assert settings.warmup == pytest.approx(settings.draws * settings.thin, rel=0.01)
 
 

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posetta.infer.natural_gradient import Cooling, Gaussian, Step, ascend
-from posetta.infer.score_batch import score_batch
-from posetta.model.target import Target
+from posetta.infer.score_batch import Scores
 
 _STEPS = 300
 _POINTS = 32
@@ -25,7 +24,7 @@ _FIRST_SCALE = 0.1
 
 
 def fitted_frame(
-    target: Target,
+    scores: Scores,
     start: NDArray[np.float64],
     generator: np.random.Generator,
     deadline: float = np.inf,
@@ -43,14 +42,13 @@ def fitted_frame(
         found = step.gaussian
         return number + 1 < _STEPS and time.perf_counter() < deadline
 
-    with score_batch(target) as scores:
-        ascend(
-            scores,
-            found,
-            generator,
-            n_points=_POINTS,
-            learning_rate=_LEARNING_RATE,
-            cooling=Cooling(1.0, 0),
-            visit=visit,
-        )
+    ascend(
+        scores,
+        found,
+        generator,
+        n_points=_POINTS,
+        learning_rate=_LEARNING_RATE,
+        cooling=Cooling(1.0, 0),
+        visit=visit,
+    )
     return found

@@ -24,8 +24,9 @@ __all__ = [
 ]
 
 StartKind = Literal["hard", "traces", "prior"]
-MassMatrix = Literal["diagonal", "low-rank", "full-rank"]
 """Kinds of starting points of relaxed methods, see `posetta.infer.start`."""
+MassMatrix = Literal["diagonal", "low-rank", "full-rank"]
+"""Shapes of what NUTS learns of scales and correlations, see `posetta.infer.nuts`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,12 +83,12 @@ class HardMCMC:
     ) -> HardMCMC:
         """Return settings for a budget of single proposals, half of it burn-in, as in the paper.
 
-        A sweep makes about 2 (dim + 1) proposals an item. ``draws`` are kept, evenly spaced.
+        A sweep makes about 2 (dim + 1) proposals an item. At least ``draws`` are kept, evenly
+        spaced over the second half.
         """
-        sweeps = max(2 * draws, round(iterations / (2 * n_items * (dim + 1))))
-        thin = sweeps // (2 * draws)
-        warmup = sweeps - draws * thin
-        return cls(draws=draws, warmup=warmup, chains=chains, thin=thin, rungs=1)
+        half = max(draws, round(iterations / (4 * n_items * (dim + 1))))
+        thin = half // draws
+        return cls(draws=half // thin, warmup=half, chains=chains, thin=thin, rungs=1)
 
     def sweeps(self, n_items: int, *, random_dim: bool = False) -> Sweeps:
         """Return the sweeps that ``n_items`` ask for, unless the settings say otherwise.

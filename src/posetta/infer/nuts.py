@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
@@ -20,6 +20,7 @@ from posetta.infer.methods import RelaxedNUTS
 from posetta.infer.natural_gradient import Gaussian
 from posetta.infer.progress import Report, silent
 from posetta.infer.relaxed_draws import draws_of, posterior_of
+from posetta.infer.score_batch import score_batch
 from posetta.infer.start import starting_point, starting_points
 from posetta.model.model import Model
 from posetta.model.target import Target
@@ -162,17 +163,13 @@ def run(
     target = Target(model, traces)
     kinds = [settings.start_of(c, traces.n_items) for c in range(settings.chains)]
     report(0.0, "looking for starting points")
-    starts = starting_points(target, kinds, seed)
-    started = time.perf_counter()
+    starts = dict(enumerate(starting_points(target, kinds, seed)))
+    seconds = {"start": time.perf_counter() - began}
+    frames, seconds["compile"] = _frames(target, settings, starts, seed, report)
+    started = began + sum(seconds.values())
+    seconds["compile"] += callbacks.compile_seconds()
     deadline = np.inf if settings.max_seconds is None else started + settings.max_seconds
-    frames = []
-    for c, start in enumerate(starts):
-        report(0.0, f"a frame for chain {c + 1} of {len(starts)}")
-        frames.append(_frame(target, settings, start, seed, c))
-    chains = [
-        Chain(target, settings, start, seed, c, frame)
-        for c, (start, frame) in enumerate(zip(starts, frames, strict=True))
-    ]
+    chains = [Chain(target, settings, starts[c], seed, c, frames[c]) for c in starts]
     interrupted = False
     agreement: list[str] = []
     compared = started
@@ -188,7 +185,6 @@ def run(
         interrupted = True
     stopped = interrupted or not _all_finish(chains)
     drawn = [chain.collect() for chain in chains]
-    seconds = {"compile": callbacks.compile_seconds(), "start": started - began}
     gradients = sum(chain.n_gradients for chain in chains)
     return _posterior(target, settings, seed, drawn, gradients, stopped, seconds, started)
 
@@ -201,10 +197,11 @@ def run_part(
     began = time.perf_counter()
     target = Target(model, traces)
     start = starting_point(target, settings.start_of(number, traces.n_items), seed, number)
-    started = time.perf_counter()
+    start_seconds = time.perf_counter() - began
+    frames, compiling = _frames(target, settings, {number: start}, seed, silent)
+    started = began + start_seconds + compiling
     deadline = np.inf if settings.max_seconds is None else started + settings.max_seconds
-    frame = _frame(target, settings, start, seed, number)
-    chain = Chain(target, settings, start, seed, number, frame)
+    chain = Chain(target, settings, start, seed, number, frames[number])
     while not _all_finish([chain]) and time.perf_counter() < deadline:
         pass
     stopped = not _all_finish([chain])
@@ -212,7 +209,7 @@ def run_part(
         "drawn": chain.collect(),
         "gradients": chain.n_gradients,
         "stopped": stopped,
-        "start_seconds": started - began,
+        "start_seconds": start_seconds,
         "run_seconds": time.perf_counter() - started,
     }
 
@@ -232,15 +229,30 @@ def put_together(
     return _posterior(target, settings, seed, drawn, gradients, stopped, seconds, started)
 
 
-def _frame(
-    target: Target, settings: RelaxedNUTS, start: NDArray[np.float64], seed: int, c: int
-) -> Gaussian | None:
-    """Return the Gaussian in whose coordinates chain ``c`` walks, if the settings want one."""
+def _frames(
+    target: Target,
+    settings: RelaxedNUTS,
+    starts: Mapping[int, NDArray[np.float64]],
+    seed: int,
+    report: Report,
+) -> tuple[dict[int, Gaussian | None], float]:
+    """Return the Gaussian in whose coordinates each chain walks, and the seconds of compiling.
+
+    There are none unless the masses are "full-rank".
+    """
     if settings.scales(target.traces.n_items) != "full-rank":
-        return None
+        return dict.fromkeys(starts), 0.0
     share = np.inf if settings.max_seconds is None else _FRAME_SHARE * settings.max_seconds
-    deadline = time.perf_counter() + share / settings.chains
-    return fitted_frame(target, start, child(seed, "nuts", "frame", c), deadline)
+    frames: dict[int, Gaussian | None] = {}
+    began = time.perf_counter()
+    with score_batch(target) as scores:
+        compiling = time.perf_counter() - began
+        for c, start in starts.items():
+            report(0.0, f"a Gaussian for chain {c + 1} of {settings.chains}")
+            deadline = time.perf_counter() + share / settings.chains
+            generator = child(seed, "nuts", "frame", c)
+            frames[c] = fitted_frame(scores, start, generator, deadline)
+    return frames, compiling
 
 
 def _posterior(
