@@ -8,8 +8,9 @@ between two comments:
 
 Everything between them is replaced. Rows without a finished job are left out, and so is the column
 that counts jobs if no job is missing. The tidy table goes to docs/results/STUDY.csv, with four
-digits of every number. A long study may be run in parts, in several folders and on several days:
-what docs/results/STUDY.csv holds of jobs that did not end in DIR stays.
+digits of every number, and figures of the table alone are drawn anew. A long study may be run in
+parts, in several folders and on several days: what docs/results/STUDY.csv holds of jobs that did
+not end in DIR stays.
 """
 
 from __future__ import annotations
@@ -19,16 +20,32 @@ import re
 import sys
 from pathlib import Path
 
+from posetta import plots
+from posetta.cli.suite_figures import _DRAW
 from posetta.suite import Store
+from posetta.suite.job import matches
 from posetta.suite.markdown import tables_by_title
 from posetta.suite.table import Row, columns_of, tidy_rows
 
 DOCS = Path(__file__).parent.parent / "docs"
+PICTURES = {
+    ("dim_sensitivity", "variants"): "dimension.svg",
+    ("flow_tau", "flow_tau_f1"): "flow-tau.svg",
+    ("ipcov_ablation", "coverage"): "coverage.svg",
+    ("large", "large"): "large.svg",
+    ("noise", "noise"): "noise.svg",
+    ("regimes", "regimes_15"): "regimes-15.svg",
+    ("regimes", "regimes_30"): "regimes-30.svg",
+    ("synthetic_grid", "scaling"): "grid-scaling.svg",
+    ("tau_ablation", "tau"): "tau.svg",
+    ("workflows", "workflows"): "workflows.svg",
+}
+"""Figures that need no draws, by study and name, and where they stand in docs/pictures."""
 BLOCK = re.compile(r"<!-- table: (\w+) / (.*?) -->\n.*?<!-- end -->", re.DOTALL)
 # What says nothing to a reader of the table, or is the same in all rows.
 LEFT_OUT = {
-    "outcome", "cores", "alone", "error", "notes", "job", "data", "is_point", "mean_length",
-    "elpd_waic", "wall_seconds", "held_mb", "n_warnings",
+    "outcome", "cores", "alone", "code", "error", "notes", "job", "data", "is_point",
+    "mean_length", "elpd_waic", "wall_seconds", "n_warnings",
 }  # fmt: skip
 
 
@@ -103,6 +120,20 @@ def fill(page: Path, study: str, tables: dict[str, str]) -> int:
     return count
 
 
+def draw(store: Store, rows: list[Row]) -> int:
+    """Draw the figures of the study that need no draws; return how many there are."""
+    spec = store.head["spec"]
+    count = 0
+    for figure in spec["figures"]:
+        picture = PICTURES.get((spec["study"], figure["name"]))
+        if picture is not None:
+            chosen = [row for row in rows if matches(row, figure.get("where", {}))]
+            drawn = _DRAW[figure["draw"]](plots, store, spec, figure, chosen)
+            plots.save_figure(drawn, DOCS / "pictures" / picture)
+            count += 1
+    return count
+
+
 def write_results(rows: list[Row], target: Path) -> None:
     """Write the tidy table, rounded."""
     names = [
@@ -126,7 +157,8 @@ def main(folders: list[str]) -> None:
         tables = tables_by_title(store.head, rows)
         count = sum(fill(page, study, tables) for page in sorted(DOCS.rglob("*.md")))
         write_results(rows, results)
-        print(f"{study}: {len(rows)} rows, {count} tables, results/{study}.csv")
+        pictures = draw(store, rows)
+        print(f"{study}: {len(rows)} rows, {count} tables, {pictures} pictures")
 
 
 if __name__ == "__main__":

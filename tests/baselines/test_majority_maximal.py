@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.model import reference as ref
 
-from posetta import Majority, Maximal, Traces, fit, simulate
+from posetta import Majority, Maximal, Model, Traces, fit, simulate
 from posetta.baselines import majority_order, maximal_order
 from posetta.data.evidence import PairEvidence
 
@@ -104,6 +104,27 @@ def test_majority_breaks_a_voting_cycle_at_its_narrowest():
     # a over b 3:0, b over c 3:1, c over a 2:1.
     lists = [["a", "b"]] * 3 + [["b", "c"]] * 3 + [["c", "b"]] + [["c", "a"]] * 2 + [["a", "c"]]
     assert pairs(fit(traces_of(*lists), "majority").precedence) == {"ab", "bc", "ac"}
+
+
+@pytest.mark.parametrize("method", ["majority", "maximal"])
+def test_pairs_cut_from_cycles_are_counted(method):
+    def cut(*lists):
+        found = fit(traces_of(*lists), method, Model(noise=0.1))
+        return found.diagnostics["cut_pairs"], [w for w in found.warnings if "cut" in w]
+
+    number, (words,) = cut(["a", "b"], ["b", "c"], ["c", "a"])
+    assert number == 3
+    assert words.startswith("3 pairs that")
+    assert words.endswith("lay on cycles and were cut.")
+    assert cut(["a", "b"], ["b", "c"], ["a", "c"]) == (0, [])
+
+
+def test_one_pair_cut_is_one_pair():
+    # a over b 2:0, b over c 2:0, c over a 2:1.
+    lists = [["a", "b"], ["b", "c"], ["c", "a"]] * 2 + [["a", "c"]]
+    found = fit(traces_of(*lists), "majority", Model(noise=0.1))
+    assert found.diagnostics["cut_pairs"] == 1
+    assert "1 pair that a majority shows lay on a cycle and was cut." in found.warnings
 
 
 def test_maximal_is_the_intersection_of_full_traces():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import combinations
 
 import numpy as np
@@ -13,8 +14,9 @@ from tests.model import reference as ref
 
 from posetta import InputError, PlackettLuce, Poset, SettingError, Traces, evaluate, fit, load, save
 from posetta.baselines import gibbs
-from posetta.baselines.plackett_luce import ChainRun, relabelled, run
+from posetta.baselines.plackett_luce import ChainRun, _advance_all, _posterior, relabelled, run
 from posetta.baselines.remainders import remainders_of
+from posetta.infer.progress import silent
 from posetta.model import Model, plackett_luce_pairs, plackett_luce_trace_log_likelihood
 from posetta.posterior import merge
 from posetta.posterior.diagnostics import effective_size
@@ -400,8 +402,43 @@ def test_time_and_interrupts_give_back_what_was_drawn():
 
     stopped = run(MIXED, Model(), PlackettLuce(**endless), 1, interrupt)
     assert stopped.status == "budget_reached"
-    with pytest.raises(SettingError, match="lower warmup"):
+    assert any("Let it run to its end" in warning for warning in stopped.warnings)
+    with pytest.raises(SettingError, match=r"Let it run on, raise max_seconds .* lower warmup"):
         fit(MIXED, PlackettLuce(max_seconds=0.05, warmup=10**8), seed=1)
+
+
+def test_draws_of_chains_that_came_further_are_counted():
+    settings = PlackettLuce(draws=20, warmup=0, chains=2, thin=1)
+    chains = [ChainRun(remainders_of(MIXED), settings, 1, number) for number in range(2)]
+    for chain, draws in zip(chains, (12, 9), strict=True):
+        for _ in range(draws):
+            chain.advance()
+    seconds = {"compile": 0.0, "run": 1.0}
+    found = _posterior(MIXED, Model(), settings, 1, chains, True, seconds)
+    assert found.draws.n_draws == 9
+    assert found.warnings[-1].endswith("length: 3 draws of the longer ones are left out.")
+
+
+class Walker:
+    """A chain that does nothing but count, slowly."""
+
+    total = 300
+
+    def __init__(self, *, fails):
+        self.fails, self.done, self.log_support = fails, 0, []
+
+    def advance(self):
+        if self.fails:
+            raise ZeroDivisionError
+        time.sleep(0.01)
+        self.done += 1
+
+
+def test_an_error_in_one_chain_stops_the_others():
+    good, bad = Walker(fails=False), Walker(fails=True)
+    with pytest.raises(ZeroDivisionError):
+        _advance_all([good, bad], np.inf, silent)
+    assert good.done < good.total
 
 
 def test_chains_that_disagree_are_reported():

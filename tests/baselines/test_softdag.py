@@ -290,6 +290,7 @@ def test_time_and_interrupts_give_back_the_best_so_far():
     stopped = run(TRACES, Model(), SoftDAG(**SMALL), 1, interrupt)
     assert stopped.status == "budget_reached"
     assert len(stopped.diagnostics["tried"]) == 2
+    assert any("Let it run to its end" in warning for warning in stopped.warnings)
 
     def at_once(share, words):
         raise KeyboardInterrupt

@@ -5,12 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from tests.posterior.examples import three_draws
 
 from posetta.cli import main
+from posetta.cli.printing import console, show_status
 from posetta.data import Traces
 from posetta.infer import fit
 from posetta.order import Poset, read_order, write_order
@@ -46,6 +49,12 @@ def test_show_repeats_what_was_learnt(result: Path, capsys: pytest.CaptureFixtur
     assert strict["precedence"] == saved["precedence"]
 
 
+def test_the_time_is_that_of_starting_points_and_run(capsys: pytest.CaptureFixture[str]) -> None:
+    show_status(console(), three_draws(seconds={"start": 2.0, "run": 3.5, "compile": 4.0}))
+    told = capsys.readouterr().out
+    assert "Time: 5.5 s, and 4.0 s to compile or load the sampler.\n" in told
+
+
 def test_evaluate_against_a_truth_and_traces(
     result: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -73,7 +82,16 @@ def test_new_traces_are_read_as_the_options_say(
     arguments = [verb, str(result), *out, "--test", str(twice)]
     assert main(arguments) == 2
     assert "pass --repeats first" in capsys.readouterr().err
-    assert main([*arguments, "--repeats", "first"]) == 0
+    arguments += ["--repeats", "first"]
+    assert main(arguments) == 0
+    shown = capsys.readouterr()
+    assert f"Read {twice}: " in shown.out
+    assert "\n  1 repeat" in shown.out
+    assert shown.err == ""
+    assert main([*arguments, "--json", *(["--force"] if out else [])]) == 0
+    shown = capsys.readouterr()
+    json.loads(shown.out)
+    assert shown.err.startswith("posetta: 1 repeat")
     truth = tmp_path / "truth.json"
     write_order(Poset.from_pairs([(ITEMS[0], ITEMS[1])], items=ITEMS), truth)
     assert main([verb, str(result), "--truth", str(truth), "--ties", "drop"]) == 2
@@ -137,6 +155,27 @@ def test_exports_hold_the_order(
     file = tmp_path / "order.json"
     file.write_text(written["json"])
     assert read_order(file) == order
+
+
+@pytest.mark.parametrize("to", ["dot", "mermaid", "csv", "json"])  # GraphML is ASCII
+def test_an_export_is_utf8_in_every_locale(
+    to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "runs.jsonl").write_text(json.dumps({"items": ["\u627f\u8a8d", "caf\u00e9"]}))
+    out = str(tmp_path / "result")
+    runs = str(tmp_path / "runs.jsonl")
+    assert main(["fit", runs, "--method", "maximal", "--out", out, "--quiet"]) == 0
+    file = tmp_path / "order.txt"
+    assert main(["export", out, "--to", to, "--out", str(file)]) == 0
+    latin = io.TextIOWrapper(io.BytesIO(), encoding="latin-1")
+    monkeypatch.setattr(sys, "stdout", latin)
+    assert main(["export", out, "--to", to]) == 0
+    assert latin.buffer.getvalue() == file.read_bytes()
+    assert "caf\u00e9" in file.read_text(encoding="utf-8")
+    without_bytes = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", without_bytes)
+    assert main(["export", out, "--to", to]) == 0
+    assert without_bytes.getvalue() == file.read_text(encoding="utf-8")
 
 
 def test_export_writes_a_file_once(

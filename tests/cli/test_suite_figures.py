@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from tests.suite.studies import tiny
 
+from posetta import plots
 from posetta.cli import main
+from posetta.cli.suite_figures import _DRAW
 from posetta.suite import run_study
-
-pytest.importorskip("posetta.plots")
 
 
 def test_figures_are_drawn_where_their_jobs_are_finished(
@@ -40,3 +40,36 @@ def test_figures_are_drawn_where_their_jobs_are_finished(
     assert drawn >= {"scaling.png", "hasse.png", "closure.png", "agreement.png"}
     assert "nothing is not drawn: no job of it is finished" in printed.err
     assert "hasse.png" in printed.out
+
+
+@pytest.mark.parametrize(
+    ("reference", "metrics", "labels"),
+    [
+        ("hard", ["mae_reference", "f1_50"], ["MAE to Hard-MCMC", "closure F1"]),
+        ("nuts", ["mae_reference", "mae_second"], ["MAE to NUTS", "MAE to exact"]),
+        (None, ["mae_reference"], ["MAE to the reference"]),
+        ("hard", ["f1_50", "f1_33"], ["closure F1 at 1/2", "closure F1 at 1/3"]),
+    ],
+)
+def test_panels_show_the_columns_that_they_name(
+    reference: str | None, metrics: list[str], labels: list[str]
+) -> None:
+    names = ("mae_reference", "mae_second", "f1_50", "f1_33")
+    rows = [
+        {"method": "flow", "n": n, **{name: n / 100 + k for k, name in enumerate(names)}}
+        for n in (10, 20)
+    ]
+    spec = {"reference": reference, "second_reference": "exact"}
+    drawn = _DRAW["scaling"](plots, None, spec, {"x": "n", "metrics": metrics}, rows)
+    assert [ax.get_ylabel() for ax in drawn.axes] == labels
+    for ax, name in zip(drawn.axes, metrics, strict=True):
+        assert ax.lines[0].get_ydata().tolist() == [row[name] for row in rows]
+
+
+def test_a_metric_that_no_job_has_is_an_empty_panel() -> None:
+    rows = [{"method": "flow", "n": 10, "f1_50": 0.5}]
+    figure = {"x": "n", "metrics": ["f1_50", "ece"]}
+    full, empty = _DRAW["scaling"](plots, None, {}, figure, rows).axes
+    assert full.lines[0].get_ydata().tolist() == [0.5]
+    assert empty.get_ylabel() == "expected calibration error"
+    assert len(empty.lines[0].get_ydata()) == 0

@@ -136,6 +136,45 @@ def test_fixed_scalars_are_honoured(name):
     np.testing.assert_allclose(posterior.draws.scalar("noise"), 0.1)
 
 
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (Model(noise_prior=(1.0, 4.0)), "noise_prior of the model: noise=0.0"),
+        (Model(rho=0.5, rho_prior=(1.0, 4.0)), "rho_prior of the model: rho=0.5"),
+        (Model(beta=1.0, beta_prior=(1.0, 4.0)), "beta_prior of the model: beta=1.0"),
+        (
+            Model(dim=3, dim_prior_mean=2.0, dim_max=5),
+            "dim_prior_mean, dim_max of the model: dim=3",
+        ),
+    ],
+    ids=["noise", "rho", "beta", "dim"],
+)
+def test_priors_of_fixed_scalars_are_said_to_play_no_part(model, words):
+    what, value = words.split(": ")
+    settings = HardMCMC(draws=4, warmup=1, chains=1, thin=1)
+    found = fit(CASES["some traces"], settings, model).warnings
+    assert f"{what}: no part of this fit, since {value} is fixed." in found
+
+
+def test_priors_of_inferred_scalars_play_their_part():
+    model = Model(
+        dim="random",
+        noise=None,
+        rho_prior=(1.0, 4.0),
+        beta_prior=(1.0, 4.0),
+        noise_prior=(1.0, 4.0),
+        dim_prior_mean=2.0,
+        dim_max=5,
+    )
+    settings = HardMCMC(draws=4, warmup=1, chains=1, thin=1)
+    assert not any(
+        "no part" in words for words in fit(CASES["one trace"], settings, model).warnings
+    )
+    # What the method has no use for is said once, not once more for being fixed.
+    (words,) = fit(CASES["one trace"], "maximal", Model(beta=1.0, beta_prior=(1.0, 4.0))).warnings
+    assert words == "beta_prior of the model: no part of method 'maximal'."
+
+
 def test_an_unknown_method_lists_the_valid_names():
     with pytest.raises(SettingError) as caught:
         fit(CASES["one trace"], "majorty")

@@ -122,9 +122,18 @@ def test_converges_and_says_so(traces: Traces) -> None:
 
 
 def test_too_few_steps_are_reported(traces: Traces) -> None:
-    post = fit(traces, FullRankVI(**{**SHORT, "iterations": 60}), Model(dim=2))
-    assert post.status == "budget_reached"
-    assert "Raise iterations" in post.warnings[0]
+    def ended(**budget: int) -> str:
+        post = fit(traces, FullRankVI(**{**SHORT, **budget}), Model(dim=2))
+        assert post.status == "budget_reached"
+        assert post.diagnostics["converged"] is False
+        assert post.warnings[0].endswith("Raise iterations.")
+        return post.warnings[0]
+
+    # Two windows of 25 steps after cooling are compared.
+    unknown = "to tell whether the ELBO still rises"
+    assert ended(cooling=50, iterations=60).startswith(f"too few steps (60) {unknown}")
+    assert ended(cooling=0, iterations=49).startswith(f"too few steps (49) {unknown}")
+    assert ended(cooling=0, iterations=50).startswith("the ELBO still rose after 50 steps")
 
 
 def test_a_restart_that_is_the_best_in_the_end_goes_on_too(
@@ -180,6 +189,7 @@ def test_time_and_user_end_the_run_with_what_there_is(traces: Traces) -> None:
     settings = FullRankVI(**{**SHORT, "restarts": 3})
     post = gaussian_vi.run(traces, Model(dim=2), settings, 1, interrupting)
     assert post.status == "budget_reached"
+    assert "Let it run to its end" in post.warnings[0]
     assert post.diagnostics["steps"][1] == 10
     assert len(post.diagnostics["steps"]) == 2
 

@@ -20,6 +20,7 @@ from posetta.infer.hard.latent_moves import (
 )
 from posetta.infer.hard.likelihood import evaluate, fill_weights, refresh
 from posetta.infer.hard.state import S_NOISE, S_VALUE, STEEP
+from posetta.infer.hard_mcmc import put_together
 from posetta.infer.hard_mcmc import run as run_hard
 from posetta.model.hard import hard_trace_log_likelihood
 from posetta.model.latent import product_order
@@ -176,7 +177,21 @@ def test_max_seconds_gives_back_what_was_drawn() -> None:
     assert post.status == "budget_reached"
     assert 0 < post.draws.n_draws < 10**5
     assert post.draws.n_chains == 8
-    assert "max_seconds" in post.warnings[-1]
+    assert any("raise max_seconds" in words for words in post.warnings)
+
+
+def test_draws_of_chains_that_came_further_are_counted() -> None:
+    traces = some_traces(5, 16)
+    settings = HardMCMC(draws=20, warmup=0, chains=3, thin=1, rungs=1)
+    rows = rows_of(traces)
+    chains = [ChainRun(traces, rows, Model(), settings, 1, number) for number in range(3)]
+    for chain, sweeps in zip(chains, (12, 9, 10), strict=True):
+        chain.sweep(sweeps)
+    ran = [{"frozen": chain.frozen(), "seconds": 1.0} for chain in chains]
+    post = put_together(traces, Model(), settings, 1, ran)
+    assert post.draws.n_draws == 9
+    assert post.warnings[-1].endswith("length: 4 draws of the longer ones are left out.")
+    np.testing.assert_array_equal(post.draws.latent[0], chains[0].kept.latent[:9])
 
 
 def test_ctrl_c_gives_back_what_was_drawn() -> None:
@@ -187,6 +202,7 @@ def test_ctrl_c_gives_back_what_was_drawn() -> None:
     settings = HardMCMC(draws=10**6, warmup=10, chains=2, thin=1)
     post = run_hard(some_traces(6, 16), Model(), settings, 3, press)
     assert post.status == "budget_reached"
+    assert any("Let it run to its end" in words for words in post.warnings)
     assert 0 < post.draws.n_draws < 10**6
     # The draws are those of an uninterrupted run.
     whole = fit(
@@ -213,8 +229,13 @@ def test_of_iterations_is_half_burn_in(n_items: int) -> None:
     assert settings.draws >= 300
 
 
+def test_too_few_iterations_for_the_draws_are_refused() -> None:
+    with pytest.raises(SettingError, match="Lower draws"):
+        HardMCMC.of_iterations(200_000, n_items=50, dim=4, draws=1000)
+
+
 def test_nothing_drawn_in_time_is_an_error() -> None:
-    with pytest.raises(SettingError, match="max_seconds"):
+    with pytest.raises(SettingError, match=r"Let it run on, raise max_seconds .* lower warmup"):
         fit(some_traces(6, 17), HardMCMC(warmup=10**6, chains=1, max_seconds=0.01))
 
 
@@ -225,17 +246,41 @@ def test_a_short_run_is_called_unmixed() -> None:
 
 
 @pytest.mark.parametrize(
-    "model",
-    [Model(beta_prior=(2.0, 0.05)), Model(rho_prior=(2.0, 0.2))],
-    ids=["beta", "rho"],
+    ("model", "where", "advice"),
+    [
+        (Model(beta_prior=(2.0, 0.05)), "beyond 100", "a larger rate, or fix beta"),
+        (Model(rho_prior=(0.2, 2.0)), "within 1e-12 of 0", "a larger first number, or fix rho"),
+        (Model(rho_prior=(2.0, 0.2)), "within 1e-12 of 1", "a larger second number, or fix rho"),
+        (
+            Model(noise=None, noise_prior=(0.1, 9.0)),
+            "within 1e-12 of 0",
+            "a larger first number, or fix noise",
+        ),
+        (
+            Model(noise=None, noise_prior=(9.0, 0.1)),
+            "within 1e-12 of 1",
+            "a larger second number, or fix noise",
+        ),
+    ],
+    ids=["beta", "rho at 0", "rho at 1", "noise at 0", "noise at 1"],
 )
-def test_a_prior_beyond_the_reach_of_the_chains_is_refused(model: Model) -> None:
-    with pytest.raises(SettingError, match=r"_prior=.* where this method does not go"):
+def test_a_prior_beyond_the_reach_of_the_chains_is_refused(
+    model: Model, where: str, advice: str
+) -> None:
+    with pytest.raises(SettingError, match=r"_prior=.* where this method does not go") as caught:
         fit(some_traces(4, 3), HardMCMC(draws=4, warmup=1, chains=1), model)
-    # Fixed scalars have no prior, and priors with little mass there are fine.
-    fixed = replace(model, beta=1.0, rho=0.5)
+    assert where in str(caught.value)
+    assert advice in str(caught.value)
+    # Fixed scalars have no prior.
+    fixed = replace(model, beta=1.0, rho=0.5, noise=0.1)
     fit(some_traces(4, 3), HardMCMC(draws=4, warmup=1, chains=1), fixed)
-    mild = Model(beta_prior=(2.0, 0.2), rho_prior=(0.5, 0.5))
+
+
+@pytest.mark.parametrize("noise_prior", [(1.0, 9.0), (0.5, 0.5), (0.5, 9.0)])
+def test_common_priors_are_within_the_reach_of_the_chains(
+    noise_prior: tuple[float, float],
+) -> None:
+    mild = Model(beta_prior=(2.0, 0.2), rho_prior=(0.5, 0.5), noise=None, noise_prior=noise_prior)
     fit(some_traces(4, 3), HardMCMC(draws=4, warmup=1, chains=1), mild)
 
 

@@ -116,3 +116,20 @@ def test_hard_chains_are_shorter_where_sweeps_are_dear():
     assert usual_hard_sweeps(few) == 500
     many = Traces.from_lists([[f"i{(k + s) % 200}" for k in range(200)] for s in range(200)])
     assert usual_hard_sweeps(many) == 250
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        Model(dim=2, beta_prior=(2.0, 0.1)),  # mass where no hard chain goes
+        Model(dim=2, beta=400.0),
+        Model(dim=2, noise=1e-13),
+    ],
+)
+def test_hard_points_do_without_what_a_hard_chain_refuses(model: Model) -> None:
+    target = make_target(model)
+    (point,) = starting_points(target, ["hard"], 1, hard_sweeps=20)
+    assert np.isfinite(target.log_density(point))
+    assert target.log_density(point) > max(
+        target.log_density(prior_point(target, np.random.default_rng(seed))) for seed in range(5)
+    )

@@ -154,6 +154,19 @@ def test_scaling_shows_means_and_standard_errors(table, tmp_path) -> None:
         scaling(table, metrics=("speed",))
 
 
+def test_a_score_looks_the_same_at_every_threshold() -> None:
+    rows = [{"method": "hard", "n": 10, "f1_50": 0.99, "f1_70": 0.97, "recall_33": 0.5}]
+    figure = scaling(rows, metrics=("f1_50", "f1_70", "recall_33"))
+    labels = [ax.get_ylabel() for ax in figure.axes]
+    assert labels == ["closure F1 at 1/2", "closure F1 at 0.70", "closure recall"]
+    assert [ax.get_ylim()[1] for ax in figure.axes] == [1.02] * 3
+    own = {"f1_50": "F1 of mine", "recall_33": "recall of mine"}
+    for figure in (scaling(rows, metrics=own), ablation(rows, x="n", metrics=own)):
+        assert [ax.get_ylabel() for ax in figure.axes] == list(own.values())
+    (ax,) = regimes(rows, regime="n", metrics={"f1_50": "F1 of mine"}).axes
+    assert ax.get_xlabel() == "F1 of mine (higher is better)"
+
+
 def test_ablation_shows_every_run(tmp_path) -> None:
     figure = ablation(STUDY, x="tau", metrics=("f1", "nll"))
     f1, nll = figure.axes

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from posetta.cli.words import warning_words
 from posetta.model.latent import product_order
 from posetta.posterior import Draws
 from posetta.posterior.diagnostics import (
     chain_diagnostics,
     effective_size,
+    length_warning,
     mixing_status,
     plain_split_r_hats,
     split_r_hat,
@@ -111,6 +113,26 @@ def test_the_status_follows_from_the_gate(r_hat, ess, pairs, stopped, status):
     assert word == status
     assert bool(warnings) == (status != "ok")
     assert status != "unmixed" or "Raise warmup." in warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("lengths", "words"),
+    [
+        ([7, 7, 7], ()),
+        ([7], ()),
+        ([7, 8, 7], ("the chains differ in length: 1 draw of the longer ones is left out.",)),
+        ([9, 8, 7], ("the chains differ in length: 3 draws of the longer ones are left out.",)),
+    ],
+)
+def test_draws_beyond_the_shortest_chain_are_counted(lengths, words):
+    assert length_warning(lengths) == words
+
+
+def test_a_run_that_was_stopped_is_told_what_holds_for_time_and_user():
+    found = {"r_hat_max": 1.0, "ess_min": 500.0, "pair_r_hat_99": 1.0, "chain_mae_max": 0.1}
+    (words,) = mixing_status(found, stopped=True, remedy="Raise warmup.")[1]
+    assert words.startswith("the run was stopped early. Let it run to its end")
+    assert "or raise --max-seconds if that ended it" in warning_words(words, "hard")
 
 
 def test_too_few_draws_are_not_judged_to_be_good():

@@ -13,6 +13,7 @@ from posetta.infer import Exact, fit
 from posetta.model import Model
 from posetta.order import Poset
 from posetta.posterior import Draws, predictive
+from posetta.posterior.diagnostics import ESS_LIMIT, R_HAT_LIMIT
 from posetta.report.content import content, verdict
 from posetta.report.convergence import convergence_content
 from posetta.report.examples import example_traces
@@ -124,6 +125,11 @@ def test_lines_follow_the_method() -> None:
     assert found["lines"][0]["x"] == [25, 50]
     assert {"name": "Pareto k", "value": 0.4, "wanted": "at most 0.7"} in found["facts"]
     assert convergence_content(point_posterior([[0]]))["lines"] == []
+
+
+def test_the_limits_of_r_hat_and_ess_travel_with_them() -> None:
+    limits = content(drawn_posterior())["convergence"]["limits"]
+    assert limits == {"r_hat": R_HAT_LIMIT, "ess": ESS_LIMIT}
 
 
 def test_a_posterior_without_log_likelihood() -> None:

@@ -14,7 +14,7 @@ from posetta.data.evidence import PairEvidence
 from posetta.infer import Exact, fit
 from posetta.order import Poset
 from posetta.posterior import Posterior
-from posetta.report import Groups, render
+from posetta.report import Groups, convergence, render
 
 KEYS = {"Enter": "\ue007", "Escape": "\ue00c", "Space": " ", "Tab": "\ue004"}
 
@@ -345,6 +345,23 @@ def test_the_banner(show, posterior, status, kind, words) -> None:
     banner = text(page, f"#status.{kind}")
     assert banner.startswith(words)
     assert banner.endswith("Raise draws.")
+
+
+def test_what_misses_its_limit_is_marked(show, posterior, monkeypatch) -> None:
+    def marked(r_hat: float, ess: float) -> list[bool]:
+        found = {"r_hat": {"rho": r_hat}, "ess": {"rho": ess}}
+        page = show(render(replace(posterior, diagnostics=found)))
+        return page.execute_script(
+            "return [...document.querySelectorAll('#convergence td')]"
+            ".map((cell) => cell.classList.contains('poor'))"
+        )
+
+    assert marked(1.01, 321.0) == [False, False]
+    assert marked(1.06, 321.0) == [True, False]
+    assert marked(1.01, 99.0) == [False, True]
+    monkeypatch.setattr(convergence, "R_HAT_LIMIT", 1.1)
+    monkeypatch.setattr(convergence, "ESS_LIMIT", 400.0)
+    assert marked(1.06, 321.0) == [False, True]
 
 
 def exact() -> Posterior:

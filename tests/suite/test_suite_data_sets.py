@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from posetta import InputError, simulate
+from posetta import InputError, SettingError, simulate
 from posetta.suite.data_sets import make
 
 
@@ -29,6 +29,18 @@ def test_few_partial_and_noisy_traces():
     assert set(data.train.n_listed.tolist()) == {4}
     assert data.test is not None
     assert len(data.test) == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"traces": 5, "traces_per_item": 2.0}, "traces=5 and traces_per_item=2.0 both say"),
+        ({"trace": 5}, "has no parameter 'trace'"),
+    ],
+)
+def test_a_parameter_that_would_be_ignored_is_refused(given, message):
+    with pytest.raises(SettingError, match=message):
+        make({"kind": "simulated", "n": 4, **given})
 
 
 def test_a_missing_file_says_how_to_name_the_folder(tmp_path: Path):

@@ -12,7 +12,15 @@ from tests.suite.studies import tiny
 
 from posetta import SettingError
 from posetta.cli import main
-from posetta.suite import Store, markdown_tables, read_study, run_study, tidy_rows, write_table
+from posetta.suite import (
+    Store,
+    markdown_tables,
+    read_study,
+    run_study,
+    runner,
+    tidy_rows,
+    write_table,
+)
 from posetta.suite.markdown import _cell, figure, paper_table
 
 EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
@@ -68,11 +76,33 @@ def test_a_key_can_be_spread_over_columns(tmp_path: Path):
         ([{"x": 1.0}, {"x": 3.0}], 4.0, "2.000 ± 1.000 [4.000]"),
         ([{"x": float("inf"), "x_finite": 2.0}, {"x": 4.0}], None, "∞ in 1 of 2; 3.000 without"),
         ([{"x": "ok"}, {"x": "unmixed"}, {"x": "ok"}], None, "ok, unmixed"),
-        ([{"x": None}, {"x": 5.0}], None, "5.000"),
+        ([{"x": None}, {"x": 5.0}], None, "5.000 (1 of 2)"),
+        ([{"x": 5.0}, {}, {"x": 7.0}], 4.0, "6.000 ± 1.000 (2 of 3) [4.000]"),
+        ([{"x": float("inf")}, {"x": None}], None, "∞ in 1 of 1 (1 of 2)"),
+        ([{"x": "ok"}, {}], None, "ok (1 of 2)"),
+        ([{"x": None}, {}], None, "–"),
     ],
 )
 def test_cells(rows, paper, cell):
     assert _cell(rows, "x", paper) == cell
+
+
+def test_a_fact_of_the_data_is_missing_once_for_all_methods():
+    rows = [{"data": d, "ip_cov": value} for d, value in (("a", 0.5), ("a", 0.5), ("b", None))]
+    assert _cell(rows, "ip_cov", None) == "0.500 (1 of 2)"
+
+
+def test_rows_of_other_versions_of_the_code_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    run_study(tiny(), tmp_path)
+    (code,) = {row["code"] for row in tidy_rows(Store(tmp_path))}
+    assert "versions of the code" not in markdown_tables(Store(tmp_path))
+    monkeypatch.setattr(runner, "code_version", lambda: "0" * 8)
+    run_study(tiny(), tmp_path, where={"method": "maximal", "n": 4})
+    assert [row["code"] for row in tidy_rows(Store(tmp_path))] == ["0" * 8, code, code, code]
+    told = "Rows of other versions of the code than the latest run: 3.\n"
+    assert told in markdown_tables(Store(tmp_path))
 
 
 def test_figures_are_short():

@@ -107,7 +107,9 @@ def test_other_code_runs_again_unless_told_otherwise(
 def test_part_of_a_study(tmp_path: Path):
     ended = run_study(tiny(), tmp_path, where={"method": "maximal", "n": "6"})
     assert (ended.n_ran, ended.n_left) == (1, 3)
-    assert run_study(tiny(), tmp_path).n_ran == 3
+    assert run_study(tiny(), tmp_path, where={"n": [4, 5]}).n_ran == 2  # numbers as well as text
+    assert run_study(tiny(), tmp_path, where={"n": 6}).n_ran == 1
+    assert run_study(tiny(), tmp_path).n_ran == 0
     with pytest.raises(SettingError, match="no job has these values"):
         run_study(tiny(), tmp_path, where={"method": "nuts"})
 

@@ -169,6 +169,14 @@ def test_a_budget_of_iterations_is_that_of_the_paper():
         ({"kind": "cloud", "axes": {"seed": [7]}}, "data of kind 'cloud' need scenario."),
         ({"kind": "traces_file", "axes": {"seed": [7]}}, "need file."),
         ({"tables": [{"title": "A", "rows": [], "columns": []}] * 2}, "the same title"),
+        (
+            {"data": {"traces": 20}, "cases": {"many": {"traces_per_item": 2.0}}},
+            "traces=20 and traces_per_item=2.0 both say",
+        ),
+        (
+            {"data": {"traces": 20}, "methods": {"maximal": {"data": {"traces_per_item": 2.0}}}},
+            "'maximal': traces=20 and traces_per_item=2.0 both say",
+        ),
     ],
 )
 def test_mistakes_are_found_before_anything_runs(changes, message):

@@ -27,7 +27,7 @@ from posetta.errors import SettingError
 from posetta.model.latent import product_order
 from posetta.model.model import Model
 from posetta.posterior import Draws, Posterior
-from posetta.posterior.diagnostics import gate_diagnostics, mixing_status
+from posetta.posterior.diagnostics import gate_diagnostics, length_warning, mixing_status
 from posetta.posterior.support_pairs import support_pairs
 from posetta.rng import child
 
@@ -129,7 +129,9 @@ def _advance_all(
         try:
             pending = set(futures)
             while pending:
-                _, pending = wait(pending, timeout=0.2, return_when=FIRST_EXCEPTION)
+                done, pending = wait(pending, timeout=0.2, return_when=FIRST_EXCEPTION)
+                if any(future.exception() for future in done):
+                    break  # told below, when the others have stopped
                 kept = min(len(chain.log_support) for chain in chains)
                 words = f"{kept} draws a chain" if kept else "warming up"
                 report(sum(chain.done / chain.total for chain in chains) / len(chains), words)
@@ -151,10 +153,12 @@ def _posterior(
     stopped: bool,
     seconds: dict[str, float],
 ) -> Posterior:
-    n_draws = min(len(chain.log_support) for chain in chains)
+    lengths = [len(chain.log_support) for chain in chains]
+    n_draws = min(lengths)
     if n_draws == 0:
         raise SettingError(
-            "the run was stopped before any draw was kept. Raise max_seconds, or lower warmup."
+            "the run was stopped before any draw was kept. Let it run on, raise max_seconds if "
+            "that ended it, or lower warmup."
         )
     log_likelihood = np.stack([chain.log_likelihood[:n_draws] for chain in chains])
     log_posterior = log_likelihood @ traces.counts
@@ -187,7 +191,7 @@ def _posterior(
         draws=draws,
         precedence=pairs.precedence,
         status=status,
-        warnings=warnings,
+        warnings=warnings + length_warning(lengths),
         diagnostics=diagnostics,
         seconds=seconds,
     )

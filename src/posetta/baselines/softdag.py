@@ -14,14 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from posetta.baselines.cycles import cut_words, without_cycles
 from posetta.baselines.point import fixed_noise, point_posterior
 from posetta.baselines.settings import SoftDAG
 from posetta.baselines.soft_graph import LEAST_DEGREE, Objective, acyclicity, soft_graph
 from posetta.baselines.soft_search import Search, mean_over_steps
 from posetta.data import Traces
 from posetta.model.model import Model
-from posetta.order import transitive_closure
-from posetta.posterior import Posterior, break_cycles
+from posetta.posterior import Posterior
+from posetta.posterior.diagnostics import LET_IT_RUN
 
 # With beta above this, two followers beat one at odds of 1.5^20 = 3,000 to 1: no choice is left.
 _SHARP_BETA = 20.0
@@ -53,9 +54,7 @@ def run(
     threshold = settings.threshold
     if threshold is None:
         threshold = 0.5 if n < 100 else 1.0 / 3.0
-    above = graph.reach > threshold
-    uncut = break_cycles(above, graph.reach)
-    closure = transitive_closure(uncut)
+    closure, n_cut = without_cycles(graph.reach > threshold, graph.reach)
     found: dict[str, Any] = {
         "sparsity": chosen.sparsity,
         "acyclicity": chosen.acyclicity,
@@ -65,7 +64,7 @@ def run(
         "soft_beta": final.beta,
         "notears": acyclicity(graph.edges, max(search.path_length, LEAST_DEGREE))[0],
         "threshold": threshold,
-        "cut_pairs": int((above & ~uncut).sum()),
+        "cut_pairs": n_cut,
         "soft_scores": np.round(graph.reach, 6).tolist(),
         "tried": [
             {
@@ -83,7 +82,7 @@ def run(
     warnings = tuple(degenerate.values())
     if search.stopped:
         share = f"{len(search.tried)} of {len(search.grid) * search.restarts}"
-        warnings += (f"the search was stopped after {share} fits; raise max_seconds for all.",)
+        warnings += (f"the search was stopped after {share} fits. {LET_IT_RUN}",)
     return point_posterior(
         closure,
         traces,
@@ -132,10 +131,8 @@ def _degeneracies(
             "few traces. Raise sparsity or threshold if some steps are free."
         )
     if found["cut_pairs"]:
-        words["cycles"] = (
-            f"{found['cut_pairs']} pairs above the threshold lay on cycles and were cut. Raise "
-            "acyclicity."
-        )
+        words["cycles"] = cut_words(found["cut_pairs"], "above the threshold")
+        words["cycles"] += " Raise acyclicity."
     beta = found["soft_beta"]
     if beta_is_free and not _FLAT_BETA <= beta <= _SHARP_BETA:
         words["beta"] = (

@@ -22,7 +22,7 @@ from posetta.cli.report import report
 from posetta.cli.show import show
 from posetta.cli.simulate import simulate
 from posetta.cli.suite import suite
-from posetta.cli.words import in_our_words, plain
+from posetta.cli.words import in_our_words, printable
 from posetta.errors import InputError, MissingExtra, SettingError
 
 BAD_INPUT = 2
@@ -85,14 +85,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return BAD_INPUT
     except (InputError, SettingError, MissingExtra) as error:
         message = in_our_words(str(error), *_names(command, words))
-        print(plain(f"posetta: {message}"), file=sys.stderr)
+        print(printable(f"posetta: {message}"), file=sys.stderr)
         return BAD_INPUT
     except BrokenPipeError:
         sys.stdout = None  # whoever read us has gone: nothing more to say, at exit neither
         return BAD_INPUT
     except OSError as error:
         where = f" {error.filename}" if error.filename else " the output"
-        why = plain(f"cannot read or write{where}: {error.strerror or error}.")
+        why = printable(f"cannot read or write{where}: {error.strerror or error}.")
         print(f"posetta: {why}", file=sys.stderr)
         if error.filename is None:
             sys.stdout = None  # what is left in its buffer cannot be written at exit either

@@ -31,7 +31,7 @@ def demo(
         show_status,
     )
     from posetta.cli.result import write_result
-    from posetta.cli.words import plain
+    from posetta.cli.words import printable
     from posetta.data.demo import demo_order, demo_traces
     from posetta.data.describe import describe
     from posetta.infer import choose_method, fit
@@ -58,7 +58,7 @@ def demo(
             screen.print(f"  {line}")
     screen.rule("Three findings")
     for number, sentence in enumerate(sentences(posterior, THRESHOLD), start=1):
-        screen.print(plain(f"{number}. {sentence}"))
+        screen.print(printable(f"{number}. {sentence}"))
     effective = {"method": method, "seed": SEED, "threshold": THRESHOLD}
     settings = to_toml(effective, {}, command="posetta demo")
     files = write_result(

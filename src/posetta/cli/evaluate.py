@@ -40,7 +40,7 @@ def evaluate(
     """
     import json as json_module
 
-    from posetta.cli.printing import console
+    from posetta.cli.printing import console, show_report
     from posetta.cli.reading import read_test
     from posetta.cli.show import saved_threshold
     from posetta.errors import SettingError
@@ -65,6 +65,9 @@ def evaluate(
         item=item,
         time=time,
     )
+    out = console()
+    if unseen is not None:
+        show_report(None if json else out, unseen.report)
     scores: dict[str, Any] = {"method": posterior.method, "status": posterior.status}
     if truth is not None:
         scores["truth"] = against_truth(posterior, read_order(truth), threshold)
@@ -73,7 +76,6 @@ def evaluate(
     if json:
         print(json_module.dumps(scores, allow_nan=False))
         return
-    out = console()
     for line in score_lines(scores):
         out.print(line)
 

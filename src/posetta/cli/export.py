@@ -43,8 +43,20 @@ def export(
     posterior = load(result)
     text = write(posterior, to, saved_threshold(result) if threshold is None else threshold)
     if out is None:
-        print(text, end="")
+        _print_as_utf8(text)
         return
     with atomic_text(out) as file:
         file.write(text)
     print(f"Wrote {out}")
+
+
+def _print_as_utf8(text: str) -> None:
+    """Write to standard output what a file would hold: other programs read it, no terminal."""
+    import sys
+
+    sys.stdout.flush()
+    binary = getattr(sys.stdout, "buffer", None)
+    if binary is None:  # a stream of text stands in for it
+        sys.stdout.write(text)
+    else:
+        binary.write(text.encode())

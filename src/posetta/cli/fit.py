@@ -123,7 +123,7 @@ def fit(
     )
     from posetta.cli.reading import read, universe
     from posetta.cli.result import write_result
-    from posetta.cli.words import plain, warning_words
+    from posetta.cli.words import printable, warning_words
     from posetta.errors import SettingError
     from posetta.infer import METHODS, choose_method
     from posetta.infer import fit as run_fit
@@ -175,15 +175,12 @@ def fit(
     )
     screen = console()
     talk = not (json or quiet)
+    show_report(screen if talk else None, traces.report)
     if talk:
-        show_report(screen, traces.report)
         screen.print(
             f"{counted(len(traces), 'trace')}, {traces.n_unique:,} distinct, "
             f"{counted(traces.n_items, 'item')}."
         )
-    else:
-        for line in traces.report.lines():
-            print(plain(f"posetta: {line}"), file=sys.stderr)
     test = None
     if holdout is not None:
         traces, test = traces.split(holdout, seed)
@@ -221,10 +218,10 @@ def fit(
             screen.print(line)
         show_status(screen, posterior)
         if out is not None:
-            screen.print(plain(f"Saved to {out}: {', '.join(files)}"))
+            screen.print(printable(f"Saved to {out}: {', '.join(files)}"))
     else:
         for warning in posterior.warnings:
-            print(plain(f"posetta: {warning_words(warning, method)}"), file=sys.stderr)
+            print(printable(f"posetta: {warning_words(warning, method)}"), file=sys.stderr)
     if strict and posterior.status not in ("ok", "approximate"):
         raise typer.Exit(NOT_OK)
 

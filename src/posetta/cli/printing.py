@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from posetta.cli.words import plain
+from posetta.cli.words import printable
 
 if TYPE_CHECKING:
     from posetta.data import ReadReport, Traces
@@ -46,12 +46,19 @@ def counted(n: int, noun: str) -> str:
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
-def show_report(out: Console, report: ReadReport) -> None:
-    """Say what was read, how the format was found out, and everything that was changed."""
+def show_report(out: Console | None, report: ReadReport) -> None:
+    """Say what was read, how the format was found out, and everything that was changed.
+
+    Without a screen only the changes are told, on standard error.
+    """
+    if out is None:
+        for line in report.lines():
+            print(printable(f"posetta: {line}"), file=sys.stderr)
+        return
     if report.files:
-        out.print(plain(f"Read {', '.join(report.files)}: {report.detected}"))
+        out.print(printable(f"Read {', '.join(report.files)}: {report.detected}"))
     for line in report.lines():
-        out.print(plain(f"  {line}"))
+        out.print(printable(f"  {line}"))
 
 
 def show_description(out: Console, described: Description) -> None:
@@ -107,8 +114,8 @@ def show_conflicts(out: Console, traces: Traces) -> None:
     for k in np.argsort(-np.array(balance), kind="stable")[:_MOST_PAIRS]:
         i, j = pairs[k]
         table.add_row(
-            Text(plain(traces.items[i])),
-            Text(plain(traces.items[j])),
+            Text(printable(traces.items[i])),
+            Text(printable(traces.items[j])),
             str(before[i, j]),
             str(before[j, i]),
         )
@@ -129,7 +136,7 @@ def show_findings(out: Console, posterior: Posterior, threshold: float) -> None:
     ):
         out.print(f"{heading}: {len(pairs)}")
         for pair in pairs[:_MOST_FINDINGS]:
-            out.print(plain(f"  {words(pair, posterior.is_point)}"))
+            out.print(printable(f"  {words(pair, posterior.is_point)}"))
         if len(pairs) > _MOST_FINDINGS:
             out.print(f"  ... and {len(pairs) - _MOST_FINDINGS} more")
 
@@ -149,7 +156,7 @@ def show_order(out: Console, posterior: Posterior, threshold: float) -> None:
     if not posterior.is_point:
         table.add_column("probability", justify="right")
     for first, then in order.cover_pairs[:_MOST_COVERS]:
-        row = [Text(plain(first)), Text(plain(then))]
+        row = [Text(printable(first)), Text(printable(then))]
         if not posterior.is_point:
             row.append(Text(written(posterior.probability(first, then))))
         table.add_row(*row)
@@ -169,20 +176,21 @@ def show_order(out: Console, posterior: Posterior, threshold: float) -> None:
 
 
 def show_status(out: Console, posterior: Posterior) -> None:
-    """Print the status, the warnings and the time, compilation apart."""
+    """Print the status, the warnings and the time: starting points too, compilation apart."""
     from posetta.cli.words import warning_words
 
     out.print(f"Status: {posterior.status}")
     for warning in posterior.warnings:
-        out.print(plain(f"Warning: {warning_words(warning, posterior.method)}"))
+        out.print(printable(f"Warning: {warning_words(warning, posterior.method)}"))
     seconds = posterior.seconds
     if "run" in seconds:
         compiling = seconds.get("compile", 0.0)
         apart = f", and {compiling:.1f} s to compile or load the sampler" if compiling else ""
-        out.print(f"Time: {seconds['run']:.1f} s{apart}.")
+        took = seconds.get("start", 0.0) + seconds["run"]
+        out.print(f"Time: {took:.1f} s{apart}.")
 
 
 def _listing(labels: tuple[str, ...] | list[str]) -> str:
-    return ", ".join(map(plain, labels[:_MOST_PAIRS])) + (
+    return ", ".join(map(printable, labels[:_MOST_PAIRS])) + (
         ", ..." if len(labels) > _MOST_PAIRS else ""
     )

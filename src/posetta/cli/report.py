@@ -49,6 +49,7 @@ def report(
     import json as json_module
     from pathlib import Path
 
+    from posetta.cli.printing import console, show_report
     from posetta.cli.reading import read_test
     from posetta.cli.result import SETTINGS_FILE
     from posetta.cli.show import saved_threshold
@@ -74,6 +75,8 @@ def report(
         item=item,
         time=time,
     )
+    if unseen is not None:
+        show_report(None if json else console(), unseen.report)
     held_out = Path(result) / "held-out.jsonl"
     if unseen is None and held_out.exists():
         unseen = read_traces(held_out, items=posterior.items)

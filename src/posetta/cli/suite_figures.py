@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from posetta.cli.words import plain
+from posetta.cli.words import printable
 from posetta.errors import InputError, choice
 
 if TYPE_CHECKING:
@@ -16,15 +16,8 @@ if TYPE_CHECKING:
 
     Found = dict[str, Posterior | Poset]
 
-# Columns of the tidy table under the names by which `posetta.plots` knows how to show them.
-_SHOWN_AS = {
-    "f1_50": "f1",
-    "f1_33": "f1",
-    "precision_50": "precision",
-    "recall_50": "recall",
-    "mae_reference": "mae",
-    "trace_nll_hard": "nll",
-}
+# Distances to a method that the study names.
+_DISTANCES = {"mae_reference": "reference", "mae_second": "second_reference"}
 
 
 def draw_figures(folder: str, out: str | None = None, *, kind: str = "svg") -> list[Path]:
@@ -50,17 +43,23 @@ def draw_figures(folder: str, out: str | None = None, *, kind: str = "svg") -> l
         try:
             drawn = draw(plots, store, head["spec"], figure, chosen)
         except InputError as error:
-            print(plain(f"posetta: {figure['name']} is not drawn: {error}"), file=sys.stderr)
+            print(printable(f"posetta: {figure['name']} is not drawn: {error}"), file=sys.stderr)
             continue
         target.mkdir(parents=True, exist_ok=True)
         written.append(plots.save_figure(drawn, target / f"{figure['name']}.{kind}"))
     return written
 
 
-def _renamed(rows: Sequence[Mapping[str, Any]], metrics: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the rows with the metrics under the names that plots know, all of them present."""
-    shown = {_SHOWN_AS.get(name, name): name for name in metrics}
-    return [{**row, **{new: row.get(old) for new, old in shown.items()}} for row in rows]
+def _labelled(metrics: Sequence[str], spec: Mapping[str, Any]) -> dict[str, str]:
+    """Return the metrics with their labels; a distance says to which method."""
+    from posetta.plots.style import method_name
+    from posetta.plots.tables import metric_labels
+
+    labels = metric_labels(metrics)
+    for name, key in _DISTANCES.items():
+        if name in labels and spec.get(key):
+            labels[name] = f"MAE to {method_name(spec[key])}"
+    return labels
 
 
 def _of_table(function: str, place: str) -> Callable[..., Any]:
@@ -70,10 +69,11 @@ def _of_table(function: str, place: str) -> Callable[..., Any]:
     """
 
     def draw(
-        plots: Any, _store: Store, _spec: Any, figure: Mapping[str, Any], rows: Sequence[Any]
+        plots: Any, _store: Store, spec: Any, figure: Mapping[str, Any], rows: Sequence[Any]
     ) -> Any:
-        metrics = [_SHOWN_AS.get(name, name) for name in figure["metrics"]]
-        table = _renamed(rows, figure["metrics"])
+        metrics = _labelled(figure["metrics"], spec)
+        # A metric that no finished job has is an empty panel.
+        table = [{**dict.fromkeys(metrics), **row} for row in rows]
         series = {}
         if by := figure.get("by"):
             table = [{**row, "series": f"{by} = {row.get(by)}"} for row in table]

@@ -27,7 +27,7 @@ _QUOTED = re.compile(r'=?"[^"]*"')
 _ADVICE = re.compile(r"\b(?:[Rr]aise|[Ll]ower|[Ll]eave|[Ff]ix|larger)\b[^.;:]*")
 
 
-def plain(text: str) -> str:
+def printable(text: str) -> str:
     """Return a text whose control characters cannot reach the terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 

@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 from posetta.infer.natural_gradient import Gaussian
 from posetta.model.target import Target, log_density_and_gradient
 
-DRAWS_SO_FAR, GRADIENTS_SO_FAR = 1, 2
+# Places in the block.
+_LENGTH, DRAWS_SO_FAR, GRADIENTS_SO_FAR, _N, _DIM, _ROWS, _MEMBERS, _FRAMED = range(8)
 _HEADER = 8
 _NUMBERS = 14
 
@@ -57,7 +58,7 @@ def _frame(block: NDArray[np.int64], size: int) -> NDArray[np.float64]:
 
 @njit(cache=True, nogil=True)
 def _framed(block: NDArray[np.int64]) -> bool:
-    return block[7] != 0
+    return block[_FRAMED] != 0
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
@@ -110,7 +111,7 @@ def packed_log_density(
 def _density_of_w(
     block: NDArray[np.int64], w: NDArray[np.float64], gradient: NDArray[np.float64]
 ) -> float:
-    n, dim, n_rows, n_members = block[3], block[4], block[5], block[6]
+    n, dim, n_rows, n_members = block[_N], block[_DIM], block[_ROWS], block[_MEMBERS]
     numbers = block[_HEADER : _HEADER + _NUMBERS].view(np.float64)
     offsets = block[_HEADER + _NUMBERS :][: n_rows + 1]
     n_listed = block[_HEADER + _NUMBERS + n_rows + 1 :][:n_rows]
@@ -140,7 +141,7 @@ _vector, _block = _pointer(types.double), _pointer(types.int64)
 @cfunc(types.int64(types.uint64, _vector, _vector, _vector, _block), cache=True)
 def log_density_callback(size: int, point: Any, gradient: Any, value: Any, block: Any) -> int:
     """Write value and gradient; say so if the value is not finite."""
-    packed = carray(block, (carray(block, (1,))[0],))
+    packed = carray(block, (carray(block, (_HEADER,))[_LENGTH],))
     packed[GRADIENTS_SO_FAR] += 1
     result = carray(value, (1,))
     result[0] = packed_log_density(packed, carray(point, (size,)), carray(gradient, (size,)))
@@ -150,7 +151,7 @@ def log_density_callback(size: int, point: Any, gradient: Any, value: Any, block
 @cfunc(types.int64(types.uint64, types.uint64, _vector, _vector, _block), cache=True)
 def keep_callback(size: int, n_kept: int, point: Any, kept: Any, block: Any) -> int:
     """Keep a draw, as w, and count it."""
-    packed = carray(block, (carray(block, (1,))[0],))
+    packed = carray(block, (carray(block, (_HEADER,))[_LENGTH],))
     if _framed(packed):
         from_frame(packed, carray(point, (size,)), carray(kept, (n_kept,)))
     else:

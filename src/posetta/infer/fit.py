@@ -18,6 +18,11 @@ from posetta.posterior import Posterior
 from posetta.rng import seed_sequence
 
 LARGEST_FOR_HARD = 200
+# What says nothing unless the scalar is inferred.
+_PRIORS = {
+    "dim": ("dim_prior_mean", "dim_max"),
+    **{name: (name + "_prior",) for name in ("rho", "beta", "gamma", "noise")},
+}
 # What calls for a word about noise: see `_signs_of_noise`.
 _MANY_TRACES, _MANY_REVERSALS, _LONE_SHARE = 20, 6, 0.12
 
@@ -67,14 +72,20 @@ def fit(
 
 
 def _unused(model: Model, name: str) -> list[str]:
-    """Say which settings of the model play no part in the method."""
+    """Say which settings of the model play no part in the method, and which priors in this fit."""
     uses = METHODS[name].uses
-    changed = [
-        field.name
-        for field in fields(Model)
-        if field.name not in uses and getattr(model, field.name) != field.default
-    ]
-    return [f"{', '.join(changed)} of the model: no part of method {name!r}."] if changed else []
+    changed = [field.name for field in fields(Model) if getattr(model, field.name) != field.default]
+    foreign = [setting for setting in changed if setting not in uses]
+    remarks = [f"{', '.join(foreign)} of the model: no part of method {name!r}."] if foreign else []
+    for scalar, priors in _PRIORS.items():
+        value = getattr(model, scalar)
+        idle = [setting for setting in changed if setting in uses and setting in priors]
+        if idle and value is not None and value != "random":
+            remarks.append(
+                f"{', '.join(idle)} of the model: no part of this fit, since {scalar}={value} is "
+                "fixed."
+            )
+    return remarks
 
 
 def _signs_of_noise(traces: Traces, model: Model, name: str) -> list[str]:

@@ -22,24 +22,28 @@ from posetta.data.evidence import PairEvidence
 from posetta.errors import InputError, SettingError
 from posetta.infer.hard import checkpoint
 from posetta.infer.hard.chain import ChainRun, rows_of
-from posetta.infer.hard.scalar_moves import LARGEST_BETA, LEAST_REST
+from posetta.infer.hard.scalar_moves import CLOSEST, LARGEST_BETA
 from posetta.infer.hard.state import MOVES
 from posetta.infer.methods import HardMCMC
 from posetta.infer.progress import Report
 from posetta.model.model import Model
 from posetta.plain import plain
 from posetta.posterior import Draws, Posterior
-from posetta.posterior.diagnostics import chain_diagnostics, mixing_status, split_r_hat
+from posetta.posterior.diagnostics import (
+    chain_diagnostics,
+    length_warning,
+    mixing_status,
+    split_r_hat,
+)
 
 # A portion of sweeps between two looks at the clock.
 _PORTION_SECONDS = 0.1
 _CHECKPOINT_SECONDS = 30.0
 # With fewer draws R-hat is mostly noise.
 _DRAWS_TO_COMPARE = 20
-# Ratios of step probabilities are multiplied: below this they could overflow.
-_LEAST_NOISE = 1e-12
-# Prior mass beyond the reach of the chains that nobody would notice.
-_CUT_MASS = 1e-6
+# Prior mass beyond one end of the chains' reach that nobody would notice. Common priors have less
+# there: Beta(0.5, 0.5) loses 6e-7 at each end, and Beta(0.5, 9) loses 3e-6 at 0.
+_CUT_MASS = 1e-5
 
 
 def run(
@@ -177,8 +181,8 @@ def _check(traces: Traces, model: Model) -> None:
     """Refuse what no chain can start from, before anything is compiled or written."""
     if model.beta is not None and model.beta * np.log(max(traces.n_items, 2)) > 600.0:
         raise SettingError(f"beta={model.beta} is too large for {traces.n_items} items.")
-    if model.noise is not None and 0.0 < model.noise < _LEAST_NOISE:
-        raise SettingError(f"noise={model.noise} must be 0, or at least {_LEAST_NOISE}.")
+    if model.noise is not None and 0.0 < model.noise < CLOSEST:
+        raise SettingError(f"noise={model.noise} must be 0, or at least {CLOSEST}.")
     _check_priors(model)
     widest = model.dim_max if model.dim == "random" else model.dim
     if widest == 1 and model.noise == 0.0:
@@ -198,12 +202,17 @@ def _check_priors(model: Model) -> None:
             f"beta_prior={model.beta_prior} has mass beyond {LARGEST_BETA:g}, where this method "
             "does not go. Use a larger rate, or fix beta."
         )
-    a, b = model.rho_prior
-    if model.rho is None and betainc(b, a, LEAST_REST) > _CUT_MASS:
-        raise SettingError(
-            f"rho_prior={model.rho_prior} has mass within {LEAST_REST:g} of 1, where this method "
-            "does not go. Use a larger second number, or fix rho."
-        )
+    for name in ("rho", "noise"):
+        a, b = prior = getattr(model, name + "_prior")
+        for end, number, lost in (
+            (0, "first", betainc(a, b, CLOSEST)),
+            (1, "second", betainc(b, a, CLOSEST)),
+        ):
+            if getattr(model, name) is None and lost > _CUT_MASS:
+                raise SettingError(
+                    f"{name}_prior={prior} has mass within {CLOSEST:g} of {end}, where this method "
+                    f"does not go. Use a larger {number} number, or fix {name}."
+                )
 
 
 def _compile(model: Model) -> None:
@@ -258,9 +267,10 @@ def _posterior(
     seconds: dict[str, float],
     rate: float,
 ) -> Posterior:
-    n_draws = min(chain.n_kept for chain in chains)
+    lengths = [chain.n_kept for chain in chains]
+    n_draws = min(lengths)
     if n_draws == 0:
-        remedy = "Raise max_seconds, or lower warmup."
+        remedy = "Let it run on, raise max_seconds if that ended it, or lower warmup."
         if settings.checkpoint is not None:
             remedy = f"Run it again to go on from {settings.checkpoint!r}."
         raise SettingError(f"the run was stopped before any draw was kept. {remedy}")
@@ -300,7 +310,7 @@ def _posterior(
     status, warnings = mixing_status(
         diagnostics, stopped=stopped, remedy="Raise warmup and thin, or rungs."
     )
-    warnings += _dim_warning(model, traces.n_items)
+    warnings += length_warning(lengths) + _dim_warning(model, traces.n_items)
     return Posterior(
         items=traces.items,
         method="hard",

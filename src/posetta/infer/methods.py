@@ -86,7 +86,12 @@ class HardMCMC:
         A sweep makes about 2 (dim + 1) proposals an item. At least ``draws`` are kept, evenly
         spaced over the second half.
         """
-        half = max(draws, round(iterations / (4 * n_items * (dim + 1))))
+        half = round(iterations / (4 * n_items * (dim + 1)))
+        if half < draws:
+            raise SettingError(
+                f"{iterations} iterations are {2 * half} sweeps of {n_items} items: too few for "
+                f"draws={draws} after as many sweeps of burn-in. Lower draws."
+            )
         thin = half // draws
         return cls(draws=half // thin, warmup=half, chains=chains, thin=thin, rungs=1)
 

@@ -25,7 +25,12 @@ from posetta.infer.start import starting_point, starting_points
 from posetta.model.model import Model
 from posetta.model.target import Target
 from posetta.posterior import Posterior
-from posetta.posterior.diagnostics import chain_diagnostics, mixing_status, split_r_hat
+from posetta.posterior.diagnostics import (
+    chain_diagnostics,
+    length_warning,
+    mixing_status,
+    split_r_hat,
+)
 from posetta.posterior.posterior import Status
 from posetta.rng import child
 
@@ -99,7 +104,7 @@ class Chain:
             chains=1,
             cores=1,
             seed=int(generator.integers(2**32)),
-            low_rank_modified_mass_matrix=settings.scales(target.traces.n_items) == "low-rank",
+            low_rank_modified_mass_matrix=settings.mass_matrix == "low-rank",
             target_accept=settings.target_accept,
             maxdepth=settings.max_depth,
             progress_bar=False,
@@ -159,6 +164,7 @@ def run(
     Ctrl-C and ``max_seconds`` end the run with what was drawn; the status says so.
     """
     model.fixed_dim("nuts")
+    settings = _in_full(settings, traces)
     began = time.perf_counter()
     target = Target(model, traces)
     kinds = [settings.start_of(c, traces.n_items) for c in range(settings.chains)]
@@ -194,6 +200,7 @@ def run_part(
 ) -> dict[str, Any]:
     """Run one chain alone to its end, from its own starting point; return what it drew."""
     model.fixed_dim("nuts")
+    settings = _in_full(settings, traces)
     began = time.perf_counter()
     target = Target(model, traces)
     start = starting_point(target, settings.start_of(number, traces.n_items), seed, number)
@@ -218,6 +225,7 @@ def put_together(
     traces: Traces, model: Model, settings: RelaxedNUTS, seed: int, ran: Sequence[dict[str, Any]]
 ) -> Posterior:
     """Return the posterior of chains that ran elsewhere, in the order of their numbers."""
+    settings = _in_full(settings, traces)
     drawn = [one["drawn"] for one in ran]
     gradients = sum(one["gradients"] for one in ran)
     stopped = any(one["stopped"] for one in ran)
@@ -227,6 +235,13 @@ def put_together(
     started = time.perf_counter() - max(one["run_seconds"] for one in ran)
     target = Target(model, traces)
     return _posterior(target, settings, seed, drawn, gradients, stopped, seconds, started)
+
+
+def _in_full(settings: RelaxedNUTS, traces: Traces) -> RelaxedNUTS:
+    """Return the settings with the choices that these data ask for, where none were made."""
+    n = traces.n_items
+    starts = tuple(settings.start_of(c, n) for c in range(settings.chains))
+    return replace(settings, mass_matrix=settings.scales(n), starts=starts)
 
 
 def _frames(
@@ -240,7 +255,7 @@ def _frames(
 
     There are none unless the masses are "full-rank".
     """
-    if settings.scales(target.traces.n_items) != "full-rank":
+    if settings.mass_matrix != "full-rank":
         return dict.fromkeys(starts), 0.0
     share = np.inf if settings.max_seconds is None else _FRAME_SHARE * settings.max_seconds
     frames: dict[int, Gaussian | None] = {}
@@ -265,7 +280,7 @@ def _posterior(
     seconds: dict[str, float],
     started: float,
 ) -> Posterior:
-    drawn = _stacked(chains, settings.thin)
+    drawn, left_out = _stacked(chains, settings.thin)
     statistics = {ours: drawn[theirs] for ours, theirs in _STATISTICS.items()}
     draws = replace(draws_of(target, drawn["point"]), statistics=statistics)
     quantities = {"log_density": draws.statistics["lp"]}
@@ -274,6 +289,7 @@ def _posterior(
     diagnostics |= _sampler_diagnostics(chains, settings.thin)
     diagnostics["gradients"] = gradients
     status, warnings_ = _status(diagnostics, stopped)
+    warnings_ += left_out
     return posterior_of(
         target,
         draws,
@@ -313,15 +329,30 @@ def _agreement(chains: list[Chain]) -> list[str]:
     return words
 
 
-def _stacked(chains: list[dict[str, NDArray[Any]]], thin: int) -> dict[str, NDArray[Any]]:
-    """Return points and statistics as (chain, draw, ...), every ``thin``-th draw of each chain."""
-    n_draws = min(len(chain["logp"]) // thin for chain in chains)
-    if n_draws == 0:
+def _stacked(
+    chains: list[dict[str, NDArray[Any]]], thin: int
+) -> tuple[dict[str, NDArray[Any]], tuple[str, ...]]:
+    """Return points and statistics as (chain, draw, ...), every ``thin``-th draw of each chain.
+
+    A run that was stopped may have chains of several lengths: all are cut to the shortest, and
+    those without a draw are left out. The words that come along say so.
+    """
+    lengths = [len(chain["logp"]) // thin for chain in chains]
+    drawing = [c for c, length in enumerate(lengths) if length > 0]
+    if not drawing:
         raise SettingError(
-            "the run was stopped before any draw was kept. Raise max_seconds, or lower warmup."
+            "the run was stopped before any draw was kept. Let it run on, raise max_seconds if "
+            "that ended it, or lower warmup."
         )
+    words = []
+    if len(drawing) < len(chains):
+        idle = ", ".join(str(c + 1) for c, length in enumerate(lengths) if length == 0)
+        words.append(f"chains that were still warming up are left out: {idle}.")
+    words += length_warning([lengths[c] for c in drawing])
+    n_draws = min(lengths[c] for c in drawing)
     kept = slice(thin - 1, n_draws * thin, thin)
-    return {name: np.stack([chain[name][kept] for chain in chains]) for name in chains[0]}
+    stacked = {name: np.stack([chains[c][name][kept] for c in drawing]) for name in chains[0]}
+    return stacked, tuple(words)
 
 
 def _sampler_diagnostics(chains: list[dict[str, NDArray[Any]]], thin: int) -> dict[str, Any]:

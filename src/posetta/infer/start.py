@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from itertools import product
 
@@ -19,10 +20,11 @@ from scipy.special import ndtri
 from scipy.stats import rankdata
 
 from posetta.data import Traces
-from posetta.errors import InputError
+from posetta.errors import InputError, SettingError
 from posetta.infer.hard_mcmc import run as run_hard
 from posetta.infer.methods import HardMCMC, StartKind
 from posetta.infer.progress import silent
+from posetta.model.model import Model
 from posetta.model.target import SCALARS, Parameters, Target
 from posetta.rng import child, seed_sequence
 
@@ -34,6 +36,7 @@ _LEAST_HARD_SWEEPS = 100
 _CANDIDATE_TRACES = 64
 # Logs and logits of the scalars stay finite, whatever a sharp prior gives.
 _EDGE = 1e-6
+_LARGEST_USUAL_BETA = 50.0
 _BETAS = (0.5, 1.0, 2.0)
 _GAMMAS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 
@@ -119,7 +122,10 @@ def trace_point(target: Target, generator: np.random.Generator) -> NDArray[np.fl
 def hard_point(target: Target, seed: int, sweeps: int) -> NDArray[np.float64]:
     """Return the last state of a short Hard-MCMC chain, with the gamma that suits it best."""
     settings = HardMCMC(draws=4, warmup=sweeps, chains=1, thin=1, rungs=1)
-    draws = run_hard(target.traces, target.model, settings, seed, silent).draws
+    try:
+        draws = run_hard(target.traces, target.model, settings, seed, silent).draws
+    except SettingError:  # scalars beyond what a hard chain can do: a start may do without them
+        draws = run_hard(target.traces, _usual(target.model), settings, seed, silent).draws
     assert draws.latent is not None
     scalars = _prior_scalars(target, child(seed, "gamma"))
     for name in set(target.inferred) - {"gamma"}:
@@ -127,8 +133,19 @@ def hard_point(target: Target, seed: int, sweeps: int) -> NDArray[np.float64]:
     return _best(target, Parameters(draws.latent[0, -1], **scalars), gamma=_GAMMAS)
 
 
+def _usual(model: Model) -> Model:
+    """Return the model with its usual priors, and fixed scalars that any method can take."""
+    usual = Model()
+    return replace(
+        model,
+        **{name + "_prior": getattr(usual, name + "_prior") for name in SCALARS},
+        beta=None if model.beta is None else min(model.beta, _LARGEST_USUAL_BETA),
+        noise=None if model.noise is None else 0.0 if model.noise < _EDGE else model.noise,
+    )
+
+
 def relative_places(traces: Traces) -> NDArray[np.float64]:
-    """Return the place of every item in every unique row, 0 for the first to 1 for the last.
+    """Return the place of every item in every unique row: (rank + 1/2) / size of its choice set.
 
     Unlisted items of a larger choice set share the end; items outside it take their mean place over
     all rows, or the middle if no row has them.

@@ -12,6 +12,7 @@ from posetta.data import Traces
 from posetta.infer.methods import FullRankVI, StartKind
 from posetta.model.target import Target
 from posetta.posterior import Draws
+from posetta.posterior.diagnostics import LET_IT_RUN, STOPPED
 from posetta.posterior.pareto import PARETO_K_LIMIT, pareto_k
 from posetta.posterior.posterior import Status
 
@@ -34,7 +35,8 @@ class Restart(Generic[S]):
         self.elbo = -np.inf
         self.trace: list[float] = []
         self.n_steps = 0
-        self.converged = False
+        self.converged: bool | None = None
+        """None until there were steps enough to compare."""
         self.stopped = False
         """Ended by time or by the user."""
         self.diverged = False
@@ -83,7 +85,7 @@ def judged(
         "elbo_trace_steps": WINDOW,
         "pareto_k": k,
         "steps": [one.n_steps for one in restarts],
-        "converged": best.converged,
+        "converged": bool(best.converged),
     }
     warnings = []
     status: Status = "approximate"
@@ -95,7 +97,13 @@ def judged(
         )
     elif any(one.stopped for one in restarts):
         status = "budget_reached"
-        warnings.append("the run was stopped early; raise max_seconds for the full run.")
+        warnings.append(f"{STOPPED}. {LET_IT_RUN}")
+    elif best.converged is None:
+        status = "budget_reached"
+        warnings.append(
+            f"too few steps ({best.n_steps}) to tell whether the ELBO still rises. Raise "
+            "iterations."
+        )
     elif not best.converged:
         status = "budget_reached"
         warnings.append(f"the ELBO still rose after {best.n_steps} steps. Raise iterations.")

@@ -22,7 +22,7 @@ from posetta.order.gate import check_strict_order
 from posetta.order.relation import as_relation
 
 # e^690 = 1e299 leaves room below overflow for a sum over the frontier.
-_LARGEST_EXPONENT = 690.0
+LARGEST_EXPONENT = 690.0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -45,8 +45,8 @@ def step_log_probabilities(
     for r in range(len(n_listed)):
         widest = max(widest, offsets[r + 1] - offsets[r])
     utility = beta * np.log(1.0 + np.arange(widest))
-    overflows = widest > 0 and utility[widest - 1] > _LARGEST_EXPONENT
-    power = np.exp(np.minimum(utility, _LARGEST_EXPONENT))
+    overflows = widest > 0 and utility[widest - 1] > LARGEST_EXPONENT
+    power = np.exp(np.minimum(utility, LARGEST_EXPONENT))
     n_before = np.empty(widest, dtype=np.int64)
     n_after = np.empty(widest, dtype=np.int64)
     first_step = 0

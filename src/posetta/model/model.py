@@ -40,9 +40,9 @@ class Model:
     """The Poisson prior of a random dimension is truncated to 1 .. dim_max."""
 
     def __post_init__(self) -> None:
-        if self.dim != "random" and not (_is_whole(self.dim) and self.dim >= 1):
+        if self.dim != "random" and not (is_whole(self.dim) and self.dim >= 1):
             raise SettingError(f'dim={self.dim!r} must be a whole number from 1, or "random".')
-        if not _is_number(self.tau) or not 0.0 < self.tau < np.inf:
+        if not is_number(self.tau) or not 0.0 < self.tau < np.inf:
             raise SettingError(f"tau={self.tau!r} must be a finite number greater than 0.")
         for name, low, high, closed in (
             ("rho", 0.0, 1.0, "[0, 1)"),
@@ -51,18 +51,18 @@ class Model:
             ("noise", 0.0, 1.0, "[0, 1)"),
         ):
             value = getattr(self, name)
-            if value is not None and not (_is_number(value) and low <= value < high):
+            if value is not None and not (is_number(value) and low <= value < high):
                 raise SettingError(f"{name}={value!r} must lie in {closed}, or be None to infer.")
         for name in ("rho_prior", "beta_prior", "gamma_prior", "noise_prior"):
             given = getattr(self, name)
             pair = tuple(given) if np.ndim(given) == 1 else ()
-            if len(pair) != 2 or not all(_is_number(v) and 0.0 < v < np.inf for v in pair):
+            if len(pair) != 2 or not all(is_number(v) and 0.0 < v < np.inf for v in pair):
                 raise SettingError(f"{name}={given!r} must be two finite numbers greater than 0.")
             object.__setattr__(self, name, pair)
-        if not _is_whole(self.dim_max) or self.dim_max < 1:
+        if not is_whole(self.dim_max) or self.dim_max < 1:
             raise SettingError(f"dim_max={self.dim_max!r} must be a whole number from 1.")
         mean = self.dim_prior_mean
-        if mean is not None and not (_is_number(mean) and 0.0 < mean < np.inf):
+        if mean is not None and not (is_number(mean) and 0.0 < mean < np.inf):
             raise SettingError(f"dim_prior_mean={mean!r} must be a finite number greater than 0.")
 
     def fixed_dim(self, method: str) -> int:
@@ -85,9 +85,11 @@ class Model:
         return asdict(self)
 
 
-def _is_whole(value: object) -> bool:
+def is_whole(value: object) -> bool:
+    """Return whether a value is a whole number, Python's or numpy's; True and False are none."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
-def _is_number(value: object) -> bool:
+def is_number(value: object) -> bool:
+    """Return whether a value is a number, Python's or numpy's; True and False are none."""
     return isinstance(value, int | float | np.number) and not isinstance(value, bool)

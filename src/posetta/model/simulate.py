@@ -12,13 +12,12 @@ from posetta.data import Traces
 from posetta.data.evidence import PairEvidence
 from posetta.errors import SettingError
 from posetta.model.coverage import choose_for_coverage, coverage
-from posetta.model.hard import check_scalars
+from posetta.model.hard import LARGEST_EXPONENT, check_scalars
 from posetta.model.latent import correlate, product_order
+from posetta.model.model import is_number, is_whole
 from posetta.order import Poset
 from posetta.rng import child
 
-# e^690 = 1e299 leaves room below overflow for a sum over the frontier.
-_LARGEST_EXPONENT = 690.0
 # Candidate traces for the greedy choice: enough that rare reversals are among them, few enough
 # that a thousand items (about 1 ms a trace) stay within half a minute.
 _FEWEST_CANDIDATES_PER_ITEM = 4
@@ -172,8 +171,8 @@ def _draw(
     n = len(after_end) - 1
     utility = beta * np.log(1.0 + np.arange(n))
     # Relative weights from a table, unless the smallest would vanish beside the largest.
-    tabulated = utility[n - 1] < _LARGEST_EXPONENT
-    power = np.exp(np.minimum(utility, _LARGEST_EXPONENT))
+    tabulated = utility[n - 1] < LARGEST_EXPONENT
+    power = np.exp(np.minimum(utility, LARGEST_EXPONENT))
     place = np.full(n, -1)  # of an item among the remaining ones; -1 for the others
     remaining = np.empty(n, dtype=np.int64)
     n_before = np.empty(n, dtype=np.int32)
@@ -261,7 +260,7 @@ def _draw_subsets(
         low = high = max(1, round(lengths * n))
     else:
         low = high = lengths
-    if not (_is_whole(low) and _is_whole(high)):
+    if not (is_whole(low) and is_whole(high)):
         raise SettingError(
             f"lengths={lengths!r} must be a number of items, a fraction of them, or a range "
             "(lowest, highest)."
@@ -277,17 +276,12 @@ def _as_traces(rows: list[NDArray[np.int64]], order: Poset) -> Traces:
 
 
 def _check_size(value: int | None, name: str, lowest: int = 1) -> int:
-    if value is None or not _is_whole(value) or value < lowest:
+    if value is None or not is_whole(value) or value < lowest:
         raise SettingError(f"{name}={value!r} must be a whole number from {lowest}.")
     return int(value)
 
 
 def _check_numbers(**values: float | None) -> None:
     for name, value in values.items():
-        number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-        if not number and (value is not None or name in ("beta", "noise")):
+        if not is_number(value) and (value is not None or name in ("beta", "noise")):
             raise SettingError(f"{name}={value!r} is not a number.")
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from posetta.plots import style
-from posetta.plots.tables import Cell, cells, distinct, metric, need, rows_of
+from posetta.plots.tables import (
+    Cell,
+    Metrics,
+    cells,
+    distinct,
+    metric,
+    metric_labels,
+    need,
+    rows_of,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,20 +31,22 @@ def scaling(
     table: Any,
     *,
     x: str = "n",
-    metrics: Sequence[str] = ("mae", "seconds", "f1"),
+    metrics: Metrics = ("mae", "seconds", "f1"),
     method: str = "method",
 ) -> Figure:
     """Draw metrics against the size: means over the runs of a method, bands of one standard error.
 
     ``table`` is a DataFrame or a list of mappings with a row for each run; missing values are left
-    out, infinite ones counted at the upper edge.
+    out, infinite ones counted at the upper edge. ``metrics`` names columns, here as in the other
+    pictures of studies; a mapping gives their labels as well.
     """
     rows = rows_of(table)
     need(rows, (x, method, *metrics))
     looks = style.method_looks(distinct(rows, method))
     places = distinct(rows, x)
-    figure, axes = style.panels(len(metrics), width=2.7, height=2.5)
-    for ax, column in zip(axes, metrics, strict=True):
+    shown = metric_labels(metrics)
+    figure, axes = style.panels(len(shown), width=2.7, height=2.5)
+    for ax, (column, label) in zip(axes, shown.items(), strict=True):
         found = cells(rows, method, x, column)
         for name, look in looks.items():
             for place in places:
@@ -53,7 +64,7 @@ def scaling(
             )  # fmt: skip
             ax.fill_between(at, low, mean + error, color=look.colour, alpha=0.18, linewidth=0)
         _dress_metric(ax, column)
-        style.axis_labels(ax, metric(x).label, metric(column).label)
+        style.axis_labels(ax, metric(x).label, label)
         if _spread_evenly(places):
             style.log_scale(ax, "x")
             ax.set_xlim(0.9 * places[0], 1.1 * places[-1])
@@ -67,7 +78,7 @@ def ablation(
     table: Any,
     *,
     x: str,
-    metrics: Sequence[str] = ("f1", "nll", "seconds"),
+    metrics: Metrics = ("f1", "nll", "seconds"),
     method: str = "method",
 ) -> Figure:
     """Draw metrics at a few values of a setting: mean and standard error, and every run as a dot.
@@ -79,8 +90,9 @@ def ablation(
     need(rows, (x, method, *metrics))
     looks = style.method_looks(distinct(rows, method))
     places = distinct(rows, x)
-    figure, axes = style.panels(len(metrics), width=2.7, height=2.5)
-    for ax, column in zip(axes, metrics, strict=True):
+    shown = metric_labels(metrics)
+    figure, axes = style.panels(len(shown), width=2.7, height=2.5)
+    for ax, (column, label) in zip(axes, shown.items(), strict=True):
         found = cells(rows, method, x, column)
         for shift, (name, look) in zip(_shifts(len(looks)), looks.items(), strict=True):
             if (name, None) in found:
@@ -107,7 +119,7 @@ def ablation(
         ax.set_xlim(-0.5, len(places) - 0.5)
         ax.set_xticks(range(len(places)), [_written(place) for place in places])
         ax.grid(visible=False, axis="x")
-        style.axis_labels(ax, metric(x).label, metric(column).label)
+        style.axis_labels(ax, metric(x).label, label)
     _method_key(figure, looks)
     return style.plain_text(figure)
 
@@ -116,7 +128,7 @@ def regimes(
     table: Any,
     *,
     regime: str = "regime",
-    metrics: Sequence[str] = ("f1", "brier"),
+    metrics: Metrics = ("f1", "brier"),
     method: str = "method",
 ) -> Figure:
     """Draw who wins where: a row for each regime, means and standard errors of every method.
@@ -132,10 +144,11 @@ def regimes(
     labels = [style.shown(_written(place), 44) for place in places]
     margin = max(map(style.text_width, labels)) / style.POINTS_PER_INCH
     height = 0.9 + len(places) * max(0.34, 0.13 * len(looks))
+    shown = metric_labels(metrics)
     figure, axes = style.panels(
-        len(metrics), width=2.7 + margin / len(metrics), height=height, share_y=True
+        len(shown), width=2.7 + margin / len(shown), height=height, share_y=True
     )
-    for ax, column in zip(axes, metrics, strict=True):
+    for ax, (column, label) in zip(axes, shown.items(), strict=True):
         found = cells(rows, method, regime, column)
         for shift, (name, look) in zip(_shifts(len(looks)), looks.items(), strict=True):
             for k, place in enumerate(places):
@@ -160,7 +173,7 @@ def regimes(
         if metric(column).log:
             style.log_scale(ax, "x")
         better = metric(column).better
-        style.axis_labels(ax, metric(column).label + (f" ({better} is better)" if better else ""))
+        style.axis_labels(ax, label + (f" ({better} is better)" if better else ""))
     _method_key(figure, looks)
     return style.plain_text(figure)
 
@@ -221,7 +234,7 @@ def _spread_evenly(places: Sequence[Any]) -> bool:
 def _dress_metric(ax: Axes, column: str) -> None:
     if metric(column).log:
         style.log_scale(ax)
-    elif column in ("f1", "precision", "recall"):
+    elif metric(column).up_to_one:
         low, _ = ax.get_ylim()
         ax.set_ylim(min(low, 0.95), 1.02)
 

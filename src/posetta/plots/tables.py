@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -12,6 +14,8 @@ from numpy.typing import NDArray
 from posetta.errors import InputError
 
 Rows = Sequence[Mapping[str, Any]]
+Metrics = Sequence[str] | Mapping[str, str]
+"""Columns to show; a mapping holds their labels as well."""
 
 
 class Metric(NamedTuple):
@@ -21,18 +25,24 @@ class Metric(NamedTuple):
     log: bool = False
     better: str = ""
     """"higher" or "lower"."""
+    up_to_one: bool = False
+    """Whether its axis ends at 1, the best there is."""
 
 
 METRICS = {
-    "f1": Metric("closure F1", better="higher"),
-    "precision": Metric("closure precision", better="higher"),
-    "recall": Metric("closure recall", better="higher"),
-    "mae": Metric("MAE to Hard-MCMC", better="lower"),
+    "f1": Metric("closure F1", better="higher", up_to_one=True),
+    "precision": Metric("closure precision", better="higher", up_to_one=True),
+    "recall": Metric("closure recall", better="higher", up_to_one=True),
+    "mae": Metric("MAE to the reference", better="lower"),
+    "mae_reference": Metric("MAE to the reference", better="lower"),
+    "mae_second": Metric("MAE to the second reference", better="lower"),
     "brier": Metric("Brier score of pairs", better="lower"),
     "ece": Metric("expected calibration error", better="lower"),
     "nll": Metric("trace NLL", better="lower"),
     "trace_nll": Metric("trace NLL", better="lower"),
     "step_nll": Metric("step NLL", better="lower"),
+    "trace_nll_hard": Metric("trace NLL, hard", better="lower"),
+    "step_nll_hard": Metric("step NLL, hard", better="lower"),
     "waic": Metric("WAIC", better="lower"),
     "seconds": Metric("seconds", log=True, better="lower"),
     "n": Metric("items n"),
@@ -42,10 +52,32 @@ METRICS = {
 }
 """Looks of the columns that studies write; any other column is shown under its own name."""
 
+# A score of a decoded order, with its threshold in hundredths.
+_AT_THRESHOLD = re.compile(r"(f1|precision|recall)_(\d{1,2})")
+_FRACTIONS = {"50": "1/2", "33": "1/3"}
+
 
 def metric(name: str) -> Metric:
-    """Return how a column is shown."""
-    return METRICS.get(name, Metric(name.replace("_", " ")))
+    """Return how a column is shown; scores look the same at every threshold."""
+    at = _AT_THRESHOLD.fullmatch(name)
+    return METRICS.get(at[1] if at else name, Metric(name.replace("_", " ")))
+
+
+def metric_labels(metrics: Metrics) -> dict[str, str]:
+    """Return the labels of columns that stand side by side; scores at two thresholds say which."""
+    if isinstance(metrics, Mapping):
+        return dict(metrics)
+    usual = {name: metric(name).label for name in metrics}
+    times = Counter(usual.values())
+    return {
+        name: label + (_threshold(name) if times[label] > 1 else "")
+        for name, label in usual.items()
+    }
+
+
+def _threshold(name: str) -> str:
+    at = _AT_THRESHOLD.fullmatch(name)
+    return f" at {_FRACTIONS.get(at[2], f'0.{at[2]:0>2}')}" if at else ""
 
 
 @dataclass(frozen=True)

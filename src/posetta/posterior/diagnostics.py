@@ -9,7 +9,7 @@ forms.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,8 @@ ESS_LIMIT = 100.0
 PAIR_R_HAT_LIMIT = 1.5
 UNMIXED = "the chains have not mixed"
 STOPPED = "the run was stopped early"
+LET_IT_RUN = "Let it run to its end, or raise max_seconds if that ended it."
+"""What to do about a run that was stopped, by its time limit or by the user."""
 
 
 def split(draws: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -229,5 +231,14 @@ def mixing_status(
             f"average. {remedy}"
         )
     if stopped:
-        warnings.append(f"{STOPPED}; raise max_seconds for the full run.")
+        warnings.append(f"{STOPPED}. {LET_IT_RUN}")
     return ("budget_reached" if stopped else "ok" if mixed else "unmixed"), tuple(warnings)
+
+
+def length_warning(lengths: Sequence[int]) -> tuple[str, ...]:
+    """Say how many draws are lost when chains of these lengths are cut to the shortest."""
+    left_out = sum(lengths) - min(lengths) * len(lengths)
+    if left_out == 0:
+        return ()
+    draws, are = ("draw", "is") if left_out == 1 else ("draws", "are")
+    return (f"the chains differ in length: {left_out} {draws} of the longer ones {are} left out.",)

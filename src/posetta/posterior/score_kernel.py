@@ -17,11 +17,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from posetta.model.hard import LARGEST_EXPONENT
 from posetta.model.plackett_luce import step_log_probabilities
 from posetta.model.relaxed_kernel import soft_margins, soft_precedence, trace_pass
-
-# e^690 = 1e299 leaves room below overflow for a sum over the frontier.
-_LARGEST_EXPONENT = 690.0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -79,8 +77,8 @@ def _hard_steps(
     """Fill log p_t of every listed step of every row; ``utility[k]`` is beta log(1 + k)."""
     n_items = len(n_after)
     widest = len(utility)
-    overflows = widest > 0 and utility[widest - 1] > _LARGEST_EXPONENT
-    power = np.exp(np.minimum(utility, _LARGEST_EXPONENT))
+    overflows = widest > 0 and utility[widest - 1] > LARGEST_EXPONENT
+    power = np.exp(np.minimum(utility, LARGEST_EXPONENT))
     remains = np.zeros(n_items, dtype=np.bool_)
     blockers = np.empty(n_items, dtype=np.int64)
     followers = np.empty(n_items, dtype=np.int64)

@@ -28,7 +28,7 @@ _FACTS = {
 
 
 def convergence_content(posterior: Posterior) -> dict[str, Any]:
-    """Return lines to draw (over draws or over steps), R-hat and ESS by quantity, and facts."""
+    """Return lines to draw (over draws or steps), R-hat and ESS with their limits, and facts."""
     found = posterior.diagnostics
     lines: list[dict[str, Any]] = []
     if "elbo_trace" in found:
@@ -48,6 +48,7 @@ def convergence_content(posterior: Posterior) -> dict[str, Any]:
             {"name": name.replace("_", " "), "r_hat": r_hat[name], "ess": ess.get(name)}
             for name in r_hat
         ],
+        "limits": {"r_hat": R_HAT_LIMIT, "ess": ESS_LIMIT},
         "facts": [
             {"name": words, "value": found[key], "wanted": wanted}
             for key, (words, wanted) in _FACTS.items()

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from posetta.data import Traces, read_traces
-from posetta.errors import InputError, choice
+from posetta.errors import InputError, SettingError, choice
 from posetta.evaluate.coverage import ip_cov
 from posetta.model.simulate import Simulation, simulate
 from posetta.order import Poset, read_order
 from posetta.order.extensions import sample_linear_extensions
 from posetta.rng import child
 
-digest = "digest"
+DIGEST = "digest"
 """Key under which the content of a data set's files enters the address of a job."""
 # Uniform extensions added at most to reach full coverage; a dozen items need some tens.
 _MOST_EXTENSIONS = 5000
@@ -51,8 +51,26 @@ class Kind(NamedTuple):
 
 def make(data: Parameters, folder: Path | None = None) -> DataSet:
     """Return the data set that a job's ``data`` describes; ``folder`` holds the public data."""
-    kind = KINDS[choice(data["kind"], KINDS, "kind")]
-    return kind.make(data, folder)
+    kind = choice(data["kind"], KINDS, "kind")
+    parameters = {name: value for name, value in data.items() if name not in ("kind", DIGEST)}
+    check(kind, parameters)
+    return KINDS[kind].make(parameters, folder)
+
+
+def check(kind: str, data: Parameters) -> None:
+    """Refuse parameters that the kind does not have, and two that say the same."""
+    known = KINDS[kind].parameters
+    for name in data:
+        if name not in known:
+            listed = ", ".join(sorted(known))
+            raise SettingError(
+                f"data of kind {kind!r} has no parameter {name!r}; it has: {listed}."
+            )
+    if data.keys() >= {"traces", "traces_per_item"}:
+        raise SettingError(
+            f"traces={data['traces']!r} and traces_per_item={data['traces_per_item']!r} both say "
+            "how many traces there are. Keep one of them."
+        )
 
 
 def digests(data: Parameters, folder: Path) -> dict[str, Any]:
@@ -60,7 +78,7 @@ def digests(data: Parameters, folder: Path) -> dict[str, Any]:
     paths = [folder / name for name in KINDS[data["kind"]].files(data)]
     if not paths or not all(path.is_file() for path in paths):
         return {}
-    return {digest: [hashlib.sha256(path.read_bytes()).hexdigest()[:12] for path in paths]}
+    return {DIGEST: [hashlib.sha256(path.read_bytes()).hexdigest()[:12] for path in paths]}
 
 
 def _simulated(data: Parameters, _: Path | None) -> DataSet:

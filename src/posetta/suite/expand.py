@@ -12,7 +12,7 @@ from posetta.errors import SettingError, choice
 from posetta.infer.methods import METHODS, HardMCMC, Settings, settings_of
 from posetta.model.model import Model
 from posetta.rng import seed_sequence
-from posetta.suite.data_sets import KINDS, digest, digests
+from posetta.suite.data_sets import DIGEST, KINDS, check, digests
 from posetta.suite.job import Job, fingerprint, matches, model_column
 from posetta.suite.spec import Study, Table
 
@@ -91,7 +91,7 @@ def _cells(study: Study) -> Iterator[tuple[dict[str, Any], dict[str, Any], dict[
         at = dict(zip(data_axes, values, strict=True))
         model_at = dict(zip(model_axes, model_values, strict=True))
         data = {**study.data, **case_data, **at}
-        _check_data(study.kind, data)
+        check(study.kind, data)
         for name in KINDS[study.kind].needs:
             if name not in data:
                 raise SettingError(f"data of kind {study.kind!r} need {name}.")
@@ -115,16 +115,6 @@ def _check_places(study: Study, columns: Table, label: str, entry: Table) -> Non
                 raise SettingError(f"{where}: {name!r} is no column; they are: {listed}.")
 
 
-def _check_data(kind: str, data: Table) -> None:
-    known = KINDS[kind].parameters
-    for name in data:
-        if name not in known:
-            listed = ", ".join(sorted(known))
-            raise SettingError(
-                f"data of kind {kind!r} has no parameter {name!r}; it has: {listed}."
-            )
-
-
 def _job(
     study: Study,
     columns: dict[str, Any],
@@ -137,8 +127,7 @@ def _job(
     method = entry.get(_METHOD, label)
     settings = {k: v for k, v in entry.items() if k not in (_METHOD, _MODEL, _DATA, _ONLY, _AT)}
     model = {**model, **entry.get(_MODEL, {})}
-    own_data = entry.get(_DATA, {})
-    data = {"kind": study.kind, **data, **own_data}
+    data = {**data, **entry.get(_DATA, {})}
     for exception in entry.get(_AT, ()):
         if matches(columns, exception.get("when", {})):
             changed = {k: v for k, v in exception.items() if k not in ("when", _MODEL)}
@@ -146,17 +135,18 @@ def _job(
             model |= exception.get(_MODEL, {})
     where = f"study {study.study!r}, method {label!r}"
     try:
-        _check_data(study.kind, own_data)
+        check(study.kind, data)
         model_of(model)
         if method in METHODS:  # an unknown method is a job that fails alone
             model = {k: v for k, v in model.items() if k in METHODS[method].uses}
             settings_for(method, settings, int(data.get("n", 10)), model.get("dim", 4))
     except (SettingError, TypeError) as error:
         raise SettingError(f"{where}: {error}") from None
+    data = {"kind": study.kind, **data}
     if data_folder is not None:
         data |= digests(data, data_folder)
     seed = int(data.get("seed", 0))
-    purpose = fingerprint({k: v for k, v in data.items() if k not in ("seed", digest)})
+    purpose = fingerprint({k: v for k, v in data.items() if k not in ("seed", DIGEST)})
     spec = {
         "data": data,
         "method": method,

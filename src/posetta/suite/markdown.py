@@ -57,8 +57,9 @@ def markdown_tables(store: Store) -> str:
     """Return every table that the study's spec asks for, one after another.
 
     Each cell is the mean over the jobs that its row stands for, ± the standard error of that mean;
-    the paper's figure follows in [brackets] where it has one. A mean that is infinite says in how
-    many jobs, and the mean of the rest.
+    where some of them have no such value, "(2 of 3)" says how many have. The paper's figure follows
+    in [brackets] where it has one. A mean that is infinite says in how many jobs, and the mean of
+    the rest.
     """
     head, rows = store.head, tidy_rows(store)
     parts = [f"# {head['spec']['title']}", _state(head, rows)]
@@ -100,9 +101,12 @@ def _parsed(text: str) -> Any:
 def _state(head: Mapping[str, Any], rows: Sequence[Row]) -> str:
     done = sum(row["outcome"] == "done" for row in rows)
     seconds = sum(row["wall_seconds"] for row in rows)
+    n_others = sum(row["code"] != head["code"] for row in rows)
+    others = f"\nRows of other versions of the code than the latest run: {n_others}."
     return (
         f"Study `{head['spec']['study']}`, profile `{head['spec']['profile']}`: {done} of "
         f"{len(head['plan'])} jobs done, {seconds / 60:.1f} minutes of work."
+        + (others if n_others else "")
     )
 
 
@@ -160,13 +164,15 @@ def _same_paper(row: Mapping[str, Any], place: Mapping[str, Any]) -> bool:
 
 
 def _cell(rows: Sequence[Row], column: str, paper: float | None) -> str:
-    """Return mean ± standard error, and the paper's figure in brackets."""
+    """Return mean ± standard error, of how many if not of all, and the paper's in brackets."""
     if column in _OF_THE_DATA:
         rows = list({row["data"]: row for row in rows}.values())
     pairs = [(row[column], row) for row in rows if row.get(column) is not None]
     beside = "" if paper is None else f" [{figure(paper)}]"
     if not pairs:
         return _OTHERWISE + beside
+    if len(pairs) < len(rows):
+        beside = f" ({len(pairs)} of {len(rows)})" + beside
     if isinstance(pairs[0][0], str):
         return ", ".join(sorted({str(value) for value, _ in pairs})) + beside
     values = np.array([value for value, _ in pairs], dtype=np.float64)

@@ -186,9 +186,16 @@ def _stamped(outcome: Outcome, code: str, alone: bool) -> Outcome:
 
 
 def selected(jobs: Sequence[Job], where: Mapping[str, Any]) -> list[Job]:
-    """Return the jobs with these values as text, each one or a list; refuse a choice of none."""
+    """Return the jobs with these values, each one or a list; refuse a choice of none.
+
+    Values are compared as text, which is all that a command line has.
+    """
+    texts = {
+        name: [str(one) for one in value] if isinstance(value, list) else str(value)
+        for name, value in where.items()
+    }
     wanted = [
-        job for job in jobs if matches({name: str(job.columns.get(name)) for name in where}, where)
+        job for job in jobs if matches({name: str(job.columns.get(name)) for name in where}, texts)
     ]
     if not wanted:
         raise SettingError(

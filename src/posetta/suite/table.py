@@ -73,6 +73,7 @@ def _row(entry: Mapping[str, Any], record: Mapping[str, Any]) -> Row:
         "wall_seconds": record["wall_seconds"],
         "cores": record.get("cores"),
         "alone": record.get("alone"),
+        "code": record["code"],
         "error": record.get("error"),
         "notes": " ".join(record.get("row", {}).get("notes", ())) or None,
         "job": record["folder"].name,

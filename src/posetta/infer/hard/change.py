@@ -18,7 +18,7 @@ from posetta.infer.hard.state import S_NOISE, S_POWER, S_VALUE, STEEP, Chain, Ro
 from posetta.model.vector_math import log
 
 # Ratios multiplied before a logarithm is taken. At noise 0 one is below items x STEEP, with noise
-# below items / 1e-12: sixteen of them are far from overflow.
+# below items / CLOSEST (see `scalar_moves`): sixteen of them are far from overflow.
 _BLOCK = 16
 
 

@@ -238,7 +238,8 @@ def swap_moves(rows: Rows, chain: Chain, work: Work, count: int, generator: Any)
             continue  # the top of the column has no upper neighbour
         chain.moves[SWAP, 0] += 1
         g = greater[i, j] + 1
-        after, before = g == dim, g == 0
+        # j lies above i: i cannot precede j before the swap, nor j precede i after it.
+        after, was_before = g == dim, closure[j, i]
         if clean and after and rows.contradicted[i, j]:
             continue
         square_i, total_i = _sums(columns, i, dim)
@@ -251,10 +252,10 @@ def swap_moves(rows: Rows, chain: Chain, work: Work, count: int, generator: Any)
             - _row_log_prior(square_j, total_j, dim, rho)
         )
         log_uniform = -generator.standard_exponential()
-        if after != closure[i, j] or before != closure[j, i]:
+        if after or was_before:
             work.partners[0] = j
-            work.after[j], work.before[j] = after, before
-            work.was_after[0], work.was_before[0] = closure[i, j], closure[j, i]
+            work.after[j], work.before[j] = after, False
+            work.was_after[0], work.was_before[0] = False, was_before
             accepted = change(rows, chain, work, i, np.int64(1), log_ratio, log_uniform)
         else:
             accepted = log_uniform < log_ratio

@@ -34,8 +34,9 @@ from posetta.infer.hard.state import (
 )
 
 LARGEST_BETA = 100.0
-LEAST_REST = 1e-12
-"""Beta stays below the one, rho within (0, 1) by the other: beyond, numbers lose their digits."""
+CLOSEST = 1e-12
+"""Beta stays below the one, rho and noise within (0, 1) by the other: beyond, numbers lose their
+digits, and ratios of step probabilities, which are multiplied, could overflow."""
 
 
 @inner
@@ -57,7 +58,7 @@ def rho_moves(chain: Chain, fixed: Fixed, generator: Any) -> None:
         eta = np.log(rho / (1.0 - rho)) + step * generator.standard_normal()
         new = 1.0 / (1.0 + np.exp(-eta))
         chain.moves[RHO, 0] += 1
-        if 1.0 - new < LEAST_REST or new < LEAST_REST:
+        if 1.0 - new < CLOSEST or new < CLOSEST:
             continue  # 1 - rho must stay a number
         there = _rho_density(new, n, dim, square, squared_totals, a, b)
         if -generator.standard_exponential() < there - here:
@@ -119,7 +120,7 @@ def noise_move(
     new = 1.0 / (1.0 + np.exp(-eta))
     chain.moves[NOISE, 0] += 1
     accept = 0.0
-    if 1e-12 < new < 1.0 - 1e-12:
+    if CLOSEST < new < 1.0 - CLOSEST:
         value = total_value(rows, new, chain.W, chain.own, work.row_value)
         log_ratio = chain.scalars[S_POWER] * (value - chain.scalars[S_VALUE])
         log_ratio += a * np.log(new / noise) + b * np.log((1.0 - new) / (1.0 - noise))

@@ -97,7 +97,8 @@ export function scalars(data) {
 
 /** Chains, R-hat and ESS, or the climb of the ELBO. */
 export function convergence(data) {
-  const { lines: panels, quantities, facts } = data.convergence;
+  const poorIf = (poor) => (poor ? "number poor" : "number");
+  const { lines: panels, quantities, limits, facts } = data.convergence;
   return [
     panels.length ? html("div", { class: "grid wide" }, ...panels.map(lines)) : null,
     quantities.length ? html("div", { class: "scroll" }, html("table", { class: "plain" },
@@ -105,9 +106,9 @@ export function convergence(data) {
         html("th", { scope: "col" }, "R-hat"), html("th", { scope: "col" }, "effective draws"))),
       html("tbody", {}, ...quantities.map((row) => html("tr", {},
         html("th", { scope: "row" }, row.name),
-        html("td", { class: row.r_hat === null || row.r_hat > 1.05 ? "number poor" : "number" },
+        html("td", { class: poorIf(row.r_hat === null || row.r_hat > limits.r_hat) },
           row.r_hat === null ? "not finite" : row.r_hat.toFixed(2)),
-        html("td", { class: row.ess !== null && row.ess < 100 ? "number poor" : "number" },
+        html("td", { class: poorIf(row.ess !== null && row.ess < limits.ess) },
           figure(row.ess === null ? null : Math.round(row.ess)))))))) : null,
     facts.length ? html("dl", { class: "facts-list" }, ...facts.flatMap((fact) => [
       html("dt", {}, fact.name), html("dd", {},
