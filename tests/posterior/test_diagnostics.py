@@ -101,7 +101,7 @@ def test_chains_that_disagree_on_the_order_are_seen():
         (1.01, 500.0, 1.2, False, "ok"),
         (1.2, 500.0, 1.0, False, "unmixed"),
         (1.01, 20.0, 1.0, False, "unmixed"),
-        (1.01, 500.0, 24.0, False, "unmixed"),
+        (1.01, 500.0, 1.21, False, "unmixed"),
         (1.01, 500.0, np.inf, False, "unmixed"),
         (np.nan, np.nan, np.nan, False, "unmixed"),
         (1.01, 500.0, 1.0, True, "budget_reached"),

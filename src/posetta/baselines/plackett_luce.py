@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import asdict
+from functools import partial
 from threading import Event
 from typing import Any
 
@@ -30,6 +30,7 @@ from posetta.posterior import Draws, Posterior
 from posetta.posterior.diagnostics import gate_diagnostics, length_warning, mixing_status
 from posetta.posterior.support_pairs import support_pairs
 from posetta.rng import child
+from posetta.side_by_side import run_side_by_side
 
 # A portion of sweeps between two looks at the clock.
 _PORTION_SECONDS = 0.1
@@ -115,33 +116,19 @@ def _advance_all(
     chains: list[ChainRun], deadline: float, report: Callable[[float, str], None]
 ) -> bool:
     """Run all chains to the end or the deadline; return whether the user interrupted them."""
-    stop = Event()
 
-    def work(chain: ChainRun) -> None:
+    def work(chain: ChainRun, stop: Event) -> None:
         while chain.done < chain.total and not stop.is_set() and time.perf_counter() < deadline:
             pause = time.perf_counter() + _PORTION_SECONDS
             while chain.done < chain.total and time.perf_counter() < pause:
                 chain.advance()
 
-    interrupted = False
-    with ThreadPoolExecutor(len(chains)) as pool:
-        futures = [pool.submit(work, chain) for chain in chains]
-        try:
-            pending = set(futures)
-            while pending:
-                done, pending = wait(pending, timeout=0.2, return_when=FIRST_EXCEPTION)
-                if any(future.exception() for future in done):
-                    break  # told below, when the others have stopped
-                kept = min(len(chain.log_support) for chain in chains)
-                words = f"{kept} draws a chain" if kept else "warming up"
-                report(sum(chain.done / chain.total for chain in chains) / len(chains), words)
-        except KeyboardInterrupt:
-            interrupted = True
-        finally:
-            stop.set()
-        for future in futures:
-            future.result()
-    return interrupted
+    def look() -> None:
+        kept = min(len(chain.log_support) for chain in chains)
+        words = f"{kept} draws a chain" if kept else "warming up"
+        report(sum(chain.done / chain.total for chain in chains) / len(chains), words)
+
+    return run_side_by_side([partial(work, chain) for chain in chains], look)
 
 
 def _posterior(

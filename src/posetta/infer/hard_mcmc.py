@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import asdict, replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from threading import Event
@@ -35,6 +35,7 @@ from posetta.posterior.diagnostics import (
     mixing_status,
     split_r_hat,
 )
+from posetta.side_by_side import run_side_by_side
 
 # A portion of sweeps between two looks at the clock.
 _PORTION_SECONDS = 0.1
@@ -79,7 +80,6 @@ def run(
         for chain, frozen in zip(chains, saved, strict=True):
             chain.thaw(frozen)
     made_before = _proposals(chains)
-    stop = Event()
     deadline = np.inf if settings.max_seconds is None else compiled + settings.max_seconds
     total = _total(chains[0], settings)
     frozen_chains: list[dict[str, Any]] = []
@@ -87,7 +87,7 @@ def run(
         frozen_chains = [chain.frozen() for chain in chains]
         checkpoint.save(path, identity, frozen_chains)  # what cannot be written is said now
 
-    def work(c: int) -> None:
+    def work(c: int, stop: Event) -> None:
         chain, portion = chains[c], 1
         frozen_at = time.perf_counter()
         while chain.done < total:  # however late a thread comes to run, it makes one sweep
@@ -101,30 +101,19 @@ def run(
             if path is not None and ended - frozen_at > _CHECKPOINT_SECONDS:
                 frozen_chains[c], frozen_at = chain.frozen(), ended
 
-    interrupted = False
     saved_at = compiled
-    # A thread for every chain, also with fewer cores: stopped early, all have come equally far.
-    with ThreadPoolExecutor(settings.chains) as pool:
-        futures = [pool.submit(work, c) for c in range(settings.chains)]
-        try:
-            pending = set(futures)
-            while pending:
-                done, pending = wait(pending, timeout=0.2, return_when=FIRST_EXCEPTION)
-                if any(future.exception() for future in done):
-                    break  # told below, when the others have stopped
-                now = time.perf_counter()
-                share = sum(chain.done for chain in chains) / (total * settings.chains)
-                rate = (_proposals(chains) - made_before) / max(now - compiled, 1e-3)
-                report(share, _words(chains, rate))
-                if path is not None and now - saved_at > _CHECKPOINT_SECONDS:
-                    checkpoint.save(path, identity, frozen_chains)
-                    saved_at = now
-        except KeyboardInterrupt:
-            interrupted = True
-        finally:
-            stop.set()
-        for future in futures:
-            future.result()
+
+    def look() -> None:
+        nonlocal saved_at
+        now = time.perf_counter()
+        share = sum(chain.done for chain in chains) / (total * settings.chains)
+        rate = (_proposals(chains) - made_before) / max(now - compiled, 1e-3)
+        report(share, _words(chains, rate))
+        if path is not None and now - saved_at > _CHECKPOINT_SECONDS:
+            checkpoint.save(path, identity, frozen_chains)
+            saved_at = now
+
+    interrupted = run_side_by_side([partial(work, c) for c in range(settings.chains)], look)
     if path is not None:
         checkpoint.save(path, identity, [chain.frozen() for chain in chains])
     seconds = {"compile": compiled - started, "run": time.perf_counter() - compiled}

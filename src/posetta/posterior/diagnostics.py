@@ -20,9 +20,10 @@ from posetta.posterior.posterior import Status
 
 R_HAT_LIMIT = 1.05
 ESS_LIMIT = 100.0
-# Chains may agree on every scalar and hold some pairs in opposite orders for good. Pairs mix last
-# and their R-hat is noisy, so this limit only catches chains that differ more than any varies.
-PAIR_R_HAT_LIMIT = 1.5
+# Chains may agree on every scalar and hold some pairs in opposite orders. Pairs mix last, and their
+# R-hat is noisy: of a thousand fits in docs/results whose scalars agree, four lie above this limit,
+# three of them NUTS on 50 items, where a second run does give other pair probabilities.
+PAIR_R_HAT_LIMIT = 1.2
 UNMIXED = "the chains have not mixed"
 STOPPED = "the run was stopped early"
 LET_IT_RUN = "Let it run to its end, or raise max_seconds if that ended it."
@@ -221,7 +222,7 @@ def mixing_status(
     if np.isnan(r_hat):
         warnings.append(f"too few draws to tell whether the chains have mixed. {remedy}")
     elif not mixed:
-        of_pairs = f"R-hat of uncertain pairs {pairs:.1f} (at most {PAIR_R_HAT_LIMIT}), "
+        of_pairs = f"R-hat of uncertain pairs {pairs:.2f} (at most {PAIR_R_HAT_LIMIT}), "
         warnings.append(
             f"{UNMIXED}: R-hat {r_hat:.2f} (at most {R_HAT_LIMIT}), effective "
             f"draws {ess:.0f} (at least {ESS_LIMIT:.0f}), "
