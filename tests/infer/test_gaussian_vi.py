@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
 import numpy as np
 import pytest
 from tests.infer import evidence, relaxed_gap
+from threadpoolctl import threadpool_info
 
 from posetta import FullRankVI, Model, SettingError, Traces, fit, simulate
 from posetta.infer import gaussian_vi
 from posetta.infer.natural_gradient import Cooling, Gaussian, ascend
 from posetta.infer.progress import silent
-from posetta.infer.score_batch import score_batch
-from posetta.infer.variational import kept, log_density_of
+from posetta.infer.score_batch import one_blas_thread, score_batch
+from posetta.infer.variational import kept, log_density_of, no_gain
 from posetta.model.target import Target
 
 SHORT = {"iterations": 120, "cooling": 50, "draws": 50, "restarts": 1, "starts": ("traces",)}
@@ -192,6 +196,52 @@ def test_time_and_user_end_the_run_with_what_there_is(traces: Traces) -> None:
     assert "Let it run to its end" in post.warnings[0]
     assert post.diagnostics["steps"][1] == 10
     assert len(post.diagnostics["steps"]) == 2
+
+
+def test_ctrl_c_while_restarts_are_compared_loses_nothing(
+    traces: Traces, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> float:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(gaussian_vi, "_elbo", interrupted)
+    post = fit(traces, FullRankVI(**SHORT), Model(dim=2))
+    assert post.status == "budget_reached"
+    last = post.diagnostics["elbo_trace"][-1]
+    assert post.diagnostics["elbo_restarts"] == [pytest.approx(last, abs=1e-3)]
+
+
+def test_an_elbo_that_is_all_noise_has_not_converged() -> None:
+    generator = np.random.default_rng(1)
+    before, now = (generator.normal(-40.0, 3.0, 800) for _ in range(2))
+    assert no_gain(before, now, 0.5)
+    wild = generator.normal(-50_000.0, 1e6, 800)
+    assert not no_gain(wild, now - 3000.0, 0.5)
+
+
+def test_draws_at_the_end_of_a_scalars_range_are_kept(traces: Traces) -> None:
+    model = Model(dim=2, noise=None, noise_prior=(1.0, 0.05))
+    post = fit(traces, FullRankVI(**SHORT), model, seed=1)
+    assert post.draws.scalars["noise"].max() < 1.0
+    assert np.isfinite(post.draws.log_likelihood).all()
+
+
+def test_matrix_products_get_their_threads_back() -> None:
+    def threads() -> list[int]:
+        return [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
+
+    before, inside = threads(), Barrier(2)
+
+    def use(_: int) -> list[int]:
+        with one_blas_thread:
+            inside.wait(10.0)
+            found = threads()
+            inside.wait(10.0)
+        return found
+
+    with ThreadPoolExecutor(2) as pool:
+        assert all(set(found) == {1} for found in pool.map(use, range(2)))
+    assert threads() == before
 
 
 def test_progress_is_reported(traces: Traces) -> None:

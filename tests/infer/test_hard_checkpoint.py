@@ -41,6 +41,7 @@ def test_resumed_draws_are_the_same(model: Model, tmp_path: Path) -> None:
         with suppress(SettingError):  # stopped in the warm-up
             part = fit(TRAIN, settings, model, seed=5)
     assert parts > 1
+    assert part.seconds["run"] > (parts - 1) * seconds  # of all parts, not of the last
     assert_same_draws(whole, part)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -16,6 +18,7 @@ from tests.infer import relaxed_gap
 from posetta import Exact, Model, RelaxedNUTS, SettingError, Traces, fit, simulate
 from posetta.evaluate import closure_mae
 from posetta.infer import compiled_callbacks as callbacks
+from posetta.infer import nuts
 from posetta.infer.frame import fitted_frame
 from posetta.infer.methods import MassMatrix
 from posetta.infer.natural_gradient import Gaussian
@@ -283,7 +286,8 @@ def test_a_frame_finds_a_gaussian() -> None:
     empty = Traces.from_lists([], items=["a", "b", "c", "d"])
     target = Target(Model(dim=2, rho=0.5, beta=1.0, gamma=1.0), empty)
     with score_batch(target) as scores:
-        frame = fitted_frame(scores, np.full(8, 2.0), np.random.default_rng(1))
+        frame, cut = fitted_frame(scores, np.full(8, 2.0), np.random.default_rng(1))
+    assert not cut
     np.testing.assert_allclose(frame.mean, 0.0, atol=0.05)
     np.testing.assert_allclose(frame.factor @ frame.factor.T, np.eye(8), atol=0.05)
 
@@ -293,11 +297,26 @@ def test_a_frame_ends_at_its_deadline_and_before_a_step_that_is_not_finite() -> 
     start = prior_point(target, np.random.default_rng(2))
     nowhere = np.full(target.n_parameters, 1e200)
     with score_batch(target) as scores:
-        late = fitted_frame(scores, start, np.random.default_rng(1), deadline=0.0)
-        stuck = fitted_frame(scores, nowhere, np.random.default_rng(1))
+        late, late_cut = fitted_frame(scores, start, np.random.default_rng(1), deadline=0.0)
+        stuck, stuck_cut = fitted_frame(scores, nowhere, np.random.default_rng(1))
+    assert late_cut
+    assert not stuck_cut
     assert np.abs(late.mean - start).max() < 1.0  # one step
     assert not np.array_equal(late.mean, start)
     np.testing.assert_array_equal(stuck.mean, nowhere)
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_a_frame_that_time_cut_short_is_told(apart: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nuts, "_FRAME_SHARE", 0.0)
+    method = RelaxedNUTS(
+        draws=5, warmup=20, chains=2, max_seconds=60.0, mass_matrix="full-rank", **QUICK
+    )
+    with ThreadPoolExecutor(2) as pool:
+        post = fit(some_traces(4, 10), method, Model(dim=2), executor=pool if apart else None)
+    assert sum("cut short the Gaussians" in words for words in post.warnings) == 1
+    again = fit(some_traces(4, 10), replace(method, max_seconds=None), Model(dim=2))
+    assert not any("cut short" in words for words in again.warnings)
 
 
 def test_masses_follow_the_number_of_items() -> None:

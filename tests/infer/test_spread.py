@@ -78,6 +78,25 @@ def test_a_restart_that_ran_out_of_time_ends_the_fit(traces):
     assert posterior.status == "budget_reached"
 
 
+def test_a_chain_that_fails_ends_the_fit_at_once(traces):
+    class OneFails:
+        """The first job fails; the others are never done."""
+
+        def __init__(self) -> None:
+            self.futures: list[Future[Any]] = []
+
+        def submit(self, *_: Any) -> Future[Any]:
+            self.futures.append(Future())
+            if len(self.futures) == 1:
+                self.futures[0].set_exception(ValueError("chain 0"))
+            return self.futures[-1]
+
+    executor = OneFails()
+    with pytest.raises(ValueError, match="chain 0"):
+        fit(traces, HardMCMC(draws=4, chains=3), executor=executor)
+    assert all(future.cancelled() for future in executor.futures[1:])
+
+
 def test_what_cannot_run_apart_says_so(traces, tmp_path):
     with pytest.raises(SettingError, match="only the chains of hard and nuts and the restarts"):
         fit(traces, "maximal", executor=Elsewhere())

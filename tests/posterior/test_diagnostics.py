@@ -74,6 +74,14 @@ def test_many_plain_r_hats_are_those_of_each():
     assert plain_split_r_hats(stuck) == np.inf
 
 
+def test_a_single_chain_agrees_with_nobody():
+    latent = np.random.default_rng(4).normal(size=(1, 200, 3, 2))
+    found = chain_diagnostics({"rho": latent[:, :, 0, 0]}, Draws.pack(product_order(latent)))
+    assert np.isnan(found["chain_mae_max"])
+    (words,) = mixing_status({**found, "ess_min": 3.0}, stopped=False, remedy="Raise draws.")[1]
+    assert "effective draws 3 (at least 100). Raise draws." in words
+
+
 def test_chains_that_disagree_on_the_order_are_seen():
     generator = np.random.default_rng(4)
     latent = generator.normal(size=(2, 200, 3, 2))

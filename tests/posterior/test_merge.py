@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.posterior.examples import hard_posterior, relaxed_posterior
 
-from posetta import Exact, HardMCMC, InputError, Model, Traces, fit, load, save
+from posetta import Exact, HardMCMC, InputError, Model, RelaxedNUTS, Traces, fit, load, save
 from posetta.evaluate import waic
 from posetta.model.latent import product_order
 from posetta.posterior import merge
@@ -148,3 +148,10 @@ def test_two_fits_of_a_sampler():
     assert both.precedence == pytest.approx((runs[0].precedence + runs[1].precedence) / 2)
     assert set(both.diagnostics) >= {"r_hat_max", "ess_min", "chain_mae_max"}
     assert "acceptance" not in both.diagnostics
+
+
+def test_runs_with_other_numbers_of_chains():
+    method = RelaxedNUTS(draws=5, warmup=20, chains=1, starts=("prior",))
+    more = RelaxedNUTS(draws=5, warmup=20, chains=2, starts=("prior", "traces"))
+    both = merge([fit(TRACES, method, seed=1), fit(TRACES, more, seed=2)])
+    assert both.draws.n_chains == 3

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from concurrent.futures import BrokenExecutor, Future
+from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -407,6 +407,12 @@ def test_unknown_executors_are_refused(name: Any):
         pass
     with pytest.raises(SettingError, match="threads=0"), open_crew("serial", 0):
         pass
+
+
+@pytest.mark.parametrize("executor", ["dask:tcp://127.0.0.1:1", ThreadPoolExecutor(1)])
+def test_workers_that_others_started_take_no_threads(executor: Any):
+    with pytest.raises(SettingError, match="threads=2 is for workers that are started here"):
+        open_crew(executor, 2).__enter__()
 
 
 def test_the_time_left_is_that_of_the_same_method_and_size():

@@ -169,6 +169,17 @@ def test_a_budget_of_iterations_is_that_of_the_paper():
         ({"kind": "cloud", "axes": {"seed": [7]}}, "data of kind 'cloud' need scenario."),
         ({"kind": "traces_file", "axes": {"seed": [7]}}, "need file."),
         ({"tables": [{"title": "A", "rows": [], "columns": []}] * 2}, "the same title"),
+        ({"tables": [{"rows": ["n"], "columns": []}]}, "has no title"),
+        (
+            {"tables": [{"title": "A", "rows": ["methd"], "columns": []}]},
+            "table 'A': 'methd' is no column of the plan; they are: method, n, seed",
+        ),
+        ({"tables": [{"title": "A", "where": {"mthod": "hard"}}]}, "'mthod' is no column"),
+        ({"figures": [{"name": "f", "where": {"mthod": "hard"}}]}, "figure 'f': 'mthod'"),
+        ({"axes": ["n"]}, "axes=['n'] must be a table"),
+        ({"axes": {"n": [4], "model": ["dim"]}}, "axes.model=['dim'] must be a table"),
+        ({"methods": {"maximal": {"at": {"when": {"n": 4}}}}}, "must be a list"),
+        ({"thresholds": [0.333, 0.33]}, "the same to a hundredth"),
         (
             {"data": {"traces": 20}, "cases": {"many": {"traces_per_item": 2.0}}},
             "traces=20 and traces_per_item=2.0 both say",

@@ -59,7 +59,6 @@ class Training(Restart[SplineFlow]):
         self.ratios: list[NDArray[np.float64]] = []
         # The same noise for every checkpoint: their differences then have little noise.
         self.yardstick = self._mirrored(settings.elbo_samples)
-        self.elbo = self._elbo()
 
     def step(self) -> bool:
         """Take one step of Adam; return whether to go on."""
@@ -102,10 +101,16 @@ class Training(Restart[SplineFlow]):
         )
         return points[: len(noise)], log_q[: len(noise)]
 
+    def look(self) -> bool:
+        """Keep the flow as it is now if its ELBO is the best so far; return whether it is."""
+        elbo = self._elbo()
+        better = elbo > self.elbo
+        if better:
+            self.elbo, self.state = elbo, self.flow
+        return better
+
     def finish(self) -> None:
-        """Look at the last steps; say if the second half of them was any better than the first."""
-        if self.n_steps % WINDOW and not self.diverged:
-            self._keep_if_better()
+        """Say if the second half of the last steps was any better than the first."""
         half = min(len(self.ratios) // 2, self.settings.patience * WINDOW // 2)
         if self.waited >= self.settings.patience:
             self.converged = True
@@ -115,14 +120,7 @@ class Training(Restart[SplineFlow]):
 
     def _checkpoint(self) -> None:
         self.trace.append(float(np.mean(self.ratios[-WINDOW:])))
-        self.waited = 0 if self._keep_if_better() else self.waited + 1
-
-    def _keep_if_better(self) -> bool:
-        elbo = self._elbo()
-        better = elbo > self.elbo
-        if better:
-            self.elbo, self.state = elbo, self.flow
-        return better
+        self.waited = 0 if self.look() else self.waited + 1
 
     def _elbo(self) -> float:
         points, log_q = self.draw(self.flow, self.yardstick)
@@ -242,10 +240,12 @@ def _posterior(
 
 def _train(training: Training, report: Report, deadline: float) -> None:
     try:
+        training.look()
         while not training.stopped and training.step():
             share = training.n_steps / training.settings.iterations
             report(_GAUSSIAN_SHARE + (1.0 - _GAUSSIAN_SHARE) * share, training.words(0))
             training.stopped = time.perf_counter() > deadline
+        training.look()
     except KeyboardInterrupt:
         training.stopped = True
     training.finish()

@@ -28,19 +28,21 @@ def fitted_frame(
     start: NDArray[np.float64],
     generator: np.random.Generator,
     deadline: float = np.inf,
-) -> Gaussian:
-    """Return a Gaussian fitted from ``start``, as far as it has come by ``deadline``.
+) -> tuple[Gaussian, bool]:
+    """Return a Gaussian fitted from ``start``, and whether ``deadline`` cut it short.
 
     A step that is not finite ends the fit with the Gaussian before it.
     """
-    found = Gaussian(start, _FIRST_SCALE * np.eye(len(start)))
+    found, cut = Gaussian(start, _FIRST_SCALE * np.eye(len(start))), False
 
     def visit(number: int, step: Step) -> bool:
-        nonlocal found
+        nonlocal found, cut
         if not all(np.isfinite(part).all() for part in step.gaussian):
             return False
         found = step.gaussian
-        return number + 1 < _STEPS and time.perf_counter() < deadline
+        unfinished = number + 1 < _STEPS
+        cut = unfinished and time.perf_counter() > deadline
+        return unfinished and not cut
 
     ascend(
         scores,
@@ -51,4 +53,4 @@ def fitted_frame(
         cooling=Cooling(1.0, 0),
         visit=visit,
     )
-    return found
+    return found, cut

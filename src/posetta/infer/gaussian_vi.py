@@ -17,7 +17,7 @@ from posetta.infer.methods import FullRankVI
 from posetta.infer.natural_gradient import Cooling, Gaussian, Step, ascend
 from posetta.infer.progress import Report
 from posetta.infer.relaxed_draws import draws_of, posterior_of
-from posetta.infer.score_batch import Scores, score_batch
+from posetta.infer.score_batch import Scores, one_blas_thread, score_batch
 from posetta.infer.start import starting_point, starting_points
 from posetta.infer.variational import WINDOW, Restart, judged, kept, no_gain, start_kinds
 from posetta.model.model import Model
@@ -143,7 +143,8 @@ def _posterior(
 ) -> Posterior:
     best = kept(climbs)
     noise = child(seed, "fullrank", "draws").standard_normal((settings.draws, target.n_parameters))
-    points = best.state.at(noise)
+    with one_blas_thread:
+        points = best.state.at(noise)
     draws = draws_of(target, points[None])
     status, warnings, diagnostics = judged(
         climbs, target, points, draws, best.state.log_density_at(noise)
@@ -237,9 +238,10 @@ def _climb_on(
             visit=visit,
             first=climb.n_steps,
         )
+        climb.elbo = _elbo(scores, climb.state, settings.elbo_samples, seed)
     except KeyboardInterrupt:
         climb.stopped = True
-    climb.elbo = _elbo(scores, climb.state, settings.elbo_samples, seed)
+        climb.elbo = climb.trace[-1] if climb.trace else climb.elbo
 
 
 def _elbo(scores: Scores, gaussian: Gaussian, n_points: int, seed: int) -> float:

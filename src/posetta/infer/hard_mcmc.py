@@ -69,8 +69,9 @@ def run(
     chains = [ChainRun(traces, rows, model, settings, seed, c) for c in range(settings.chains)]
     path = None if settings.checkpoint is None else Path(settings.checkpoint)
     identity = _identity(traces, model, settings, seed)
+    seconds_before = 0.0
     if path is not None and path.exists():
-        saved = checkpoint.load(path, identity)
+        saved, seconds_before = checkpoint.load(path, identity)
         n_saved = max(len(frozen["kept_log_posterior"]) for frozen in saved)
         if n_saved > settings.draws:
             raise SettingError(
@@ -85,7 +86,8 @@ def run(
     frozen_chains: list[dict[str, Any]] = []
     if path is not None:
         frozen_chains = [chain.frozen() for chain in chains]
-        checkpoint.save(path, identity, frozen_chains)  # what cannot be written is said now
+        # What cannot be written is said now.
+        checkpoint.save(path, identity, frozen_chains, seconds_before)
 
     def work(c: int, stop: Event) -> None:
         chain, portion = chains[c], 1
@@ -110,15 +112,17 @@ def run(
         rate = (_proposals(chains) - made_before) / max(now - compiled, 1e-3)
         report(share, _words(chains, rate))
         if path is not None and now - saved_at > _CHECKPOINT_SECONDS:
-            checkpoint.save(path, identity, frozen_chains)
+            checkpoint.save(path, identity, frozen_chains, seconds_before + now - compiled)
             saved_at = now
 
     interrupted = run_side_by_side([partial(work, c) for c in range(settings.chains)], look)
+    run_seconds = time.perf_counter() - compiled
+    rate = (_proposals(chains) - made_before) / run_seconds
+    seconds = {"compile": compiled - started, "run": seconds_before + run_seconds}
     if path is not None:
-        checkpoint.save(path, identity, [chain.frozen() for chain in chains])
-    seconds = {"compile": compiled - started, "run": time.perf_counter() - compiled}
+        frozen_chains = [chain.frozen() for chain in chains]
+        checkpoint.save(path, identity, frozen_chains, seconds["run"])
     stopped = interrupted or min(chain.done for chain in chains) < total
-    rate = (_proposals(chains) - made_before) / seconds["run"]
     return _posterior(traces, model, settings, seed, chains, stopped, seconds, rate)
 
 

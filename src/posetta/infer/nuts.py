@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
@@ -46,6 +47,10 @@ SATURATION_LIMIT = 0.1
 """Share of trajectories that may stop at the largest depth without a warning."""
 _FRAME_SHARE = 0.3
 """Of ``max_seconds``, for the Gaussians of all chains together."""
+_CUT_FRAMES = (
+    "max_seconds cut short the Gaussians in whose coordinates the chains walk, so the same seed "
+    "gives other draws on a faster machine. Raise max_seconds."
+)
 _LOOK_SECONDS = 0.05
 _COMPARE_SECONDS = 2.0
 """Between two looks at the draws of running chains, which cost some 10 milliseconds a chain."""
@@ -171,7 +176,7 @@ def run(
     report(0.0, "looking for starting points")
     starts = dict(enumerate(starting_points(target, kinds, seed)))
     seconds = {"start": time.perf_counter() - began}
-    frames, seconds["compile"] = _frames(target, settings, starts, seed, report)
+    frames, words, seconds["compile"] = _frames(target, settings, starts, seed, report)
     started = began + sum(seconds.values())
     seconds["compile"] += callbacks.compile_seconds()
     deadline = np.inf if settings.max_seconds is None else started + settings.max_seconds
@@ -185,14 +190,16 @@ def run(
             now = time.perf_counter()
             if report is not silent and now - compared > _COMPARE_SECONDS:
                 agreement, compared = _agreement(chains), now
-            words = [_words(chains, settings, now - started), *agreement]
-            report(sum(done) / sum(chain.total for chain in chains), ", ".join(words))
+            told = [_words(chains, settings, now - started), *agreement]
+            report(sum(done) / sum(chain.total for chain in chains), ", ".join(told))
     except KeyboardInterrupt:
         interrupted = True
     stopped = interrupted or not _all_finish(chains)
-    drawn = [chain.collect() for chain in chains]
+    # All at once: each ends its trajectory first, which may take a thousand gradients.
+    with ThreadPoolExecutor(len(chains)) as pool:
+        drawn = list(pool.map(Chain.collect, chains))
     gradients = sum(chain.n_gradients for chain in chains)
-    return _posterior(target, settings, seed, drawn, gradients, stopped, seconds, started)
+    return _posterior(target, settings, seed, drawn, gradients, stopped, words, seconds, started)
 
 
 def run_part(
@@ -205,7 +212,7 @@ def run_part(
     target = Target(model, traces)
     start = starting_point(target, settings.start_of(number, traces.n_items), seed, number)
     start_seconds = time.perf_counter() - began
-    frames, compiling = _frames(target, settings, {number: start}, seed, silent)
+    frames, words, compiling = _frames(target, settings, {number: start}, seed, silent)
     started = began + start_seconds + compiling
     deadline = np.inf if settings.max_seconds is None else started + settings.max_seconds
     chain = Chain(target, settings, start, seed, number, frames[number])
@@ -216,6 +223,7 @@ def run_part(
         "drawn": chain.collect(),
         "gradients": chain.n_gradients,
         "stopped": stopped,
+        "words": words,
         "start_seconds": start_seconds,
         "run_seconds": time.perf_counter() - started,
     }
@@ -229,12 +237,13 @@ def put_together(
     drawn = [one["drawn"] for one in ran]
     gradients = sum(one["gradients"] for one in ran)
     stopped = any(one["stopped"] for one in ran)
+    words = tuple(dict.fromkeys(text for one in ran for text in one["words"]))
     seconds = {"compile": callbacks.compile_seconds()}
     seconds["start"] = max(one["start_seconds"] for one in ran)
     # As if the longest chain had started here and just ended.
     started = time.perf_counter() - max(one["run_seconds"] for one in ran)
     target = Target(model, traces)
-    return _posterior(target, settings, seed, drawn, gradients, stopped, seconds, started)
+    return _posterior(target, settings, seed, drawn, gradients, stopped, words, seconds, started)
 
 
 def _in_full(settings: RelaxedNUTS, traces: Traces) -> RelaxedNUTS:
@@ -250,15 +259,16 @@ def _frames(
     starts: Mapping[int, NDArray[np.float64]],
     seed: int,
     report: Report,
-) -> tuple[dict[int, Gaussian | None], float]:
+) -> tuple[dict[int, Gaussian | None], tuple[str, ...], float]:
     """Return the Gaussian in whose coordinates each chain walks, and the seconds of compiling.
 
-    There are none unless the masses are "full-rank".
+    There are none unless the masses are "full-rank". The words say if time cut one short.
     """
     if settings.mass_matrix != "full-rank":
-        return dict.fromkeys(starts), 0.0
+        return dict.fromkeys(starts), (), 0.0
     share = np.inf if settings.max_seconds is None else _FRAME_SHARE * settings.max_seconds
     frames: dict[int, Gaussian | None] = {}
+    any_cut = False
     began = time.perf_counter()
     with score_batch(target) as scores:
         compiling = time.perf_counter() - began
@@ -266,8 +276,9 @@ def _frames(
             report(0.0, f"a Gaussian for chain {c + 1} of {settings.chains}")
             deadline = time.perf_counter() + share / settings.chains
             generator = child(seed, "nuts", "frame", c)
-            frames[c] = fitted_frame(scores, start, generator, deadline)
-    return frames, compiling
+            frames[c], cut = fitted_frame(scores, start, generator, deadline)
+            any_cut |= cut
+    return frames, (_CUT_FRAMES,) * any_cut, compiling
 
 
 def _posterior(
@@ -277,6 +288,7 @@ def _posterior(
     chains: list[dict[str, NDArray[Any]]],
     gradients: int,
     stopped: bool,
+    words: tuple[str, ...],
     seconds: dict[str, float],
     started: float,
 ) -> Posterior:
@@ -289,7 +301,7 @@ def _posterior(
     diagnostics |= _sampler_diagnostics(chains, settings.thin)
     diagnostics["gradients"] = gradients
     status, warnings_ = _status(diagnostics, stopped)
-    warnings_ += left_out
+    warnings_ += left_out + words
     return posterior_of(
         target,
         draws,

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from threading import Event, Lock, Thread
 from typing import Any
 
 import numpy as np
@@ -19,15 +20,58 @@ Scores = Callable[[NDArray[np.float64]], tuple[NDArray[np.float64], NDArray[np.f
 """Points (point, coordinate) in; log densities (point,) and their gradients out."""
 
 
+class _OneBlasThread:
+    """The limit of one thread for matrix products, held as long as anyone needs it.
+
+    It holds for the whole process, and only the thread that set it can lift it, so a thread of its
+    own does both: with users in several threads, the first starts it and the last ends it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._users = 0
+        self._released = Event()
+        self._keeper = Thread()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._users == 0:
+                self._released, held = Event(), Event()
+                self._keeper = Thread(target=self._keep, args=(held, self._released), daemon=True)
+                self._keeper.start()
+                held.wait()
+            self._users += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                self._released.set()
+                self._keeper.join()
+
+    @staticmethod
+    def _keep(held: Event, released: Event) -> None:
+        try:
+            with threadpool_limits(1, user_api="blas"):
+                held.set()
+                released.wait()
+        finally:
+            held.set()  # nobody waits for a thread that failed
+
+
+one_blas_thread = _OneBlasThread()
+"""In this context sums of matrix products do not depend on the number of cores."""
+
+
 @contextmanager
 def score_batch(target: Target) -> Iterator[Scores]:
     """Give the `Scores` of a target; the points are shared out among threads.
 
-    Matrix products run on one thread meanwhile: idle threads of a BLAS wait by spinning, which
-    takes the cores from the kernel, and its sums would depend on the number of cores.
+    Matrix products run on one thread meanwhile (`one_blas_thread`); idle threads of a BLAS would
+    also wait by spinning, which takes the cores from the kernel.
     """
     n_threads = os.cpu_count() or 1
-    with ThreadPoolExecutor(n_threads) as pool, threadpool_limits(1, user_api="blas"):
+    with ThreadPoolExecutor(n_threads) as pool, one_blas_thread:
         submit: Any = pool.submit  # its type asks for annotations that compiled functions lack
 
         def scores(

@@ -8,7 +8,7 @@ posterior.
 
 from __future__ import annotations
 
-from concurrent.futures import FIRST_COMPLETED, wait
+from concurrent.futures import FIRST_EXCEPTION, wait
 from importlib import import_module
 from typing import Any
 
@@ -56,7 +56,9 @@ def run_spread(
     try:
         pending = set(futures)
         while pending:
-            _, pending = wait(pending, timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED)
+            ended, pending = wait(pending, timeout=_LOOK_SECONDS, return_when=FIRST_EXCEPTION)
+            for future in ended:
+                future.result()  # one that failed ends the fit now
             done = n_parts - len(pending)
             report(done / n_parts, f"{done} of {n_parts} {noun}")
         ran = [future.result() for future in futures]

@@ -19,6 +19,9 @@ from posetta.posterior.posterior import Status
 WINDOW = 25
 """Steps behind one entry of the ELBO's trace."""
 
+_NOISE_LIMIT = (5.0, 0.2)
+"""Nats, or a share of the ELBO: two standard errors of a gain above both say nothing of it."""
+
 S = TypeVar("S")
 
 
@@ -48,8 +51,14 @@ class Restart(Generic[S]):
 
 
 def no_gain(before: NDArray[np.float64], now: NDArray[np.float64], tolerance: float = 0.0) -> bool:
-    """Return whether the mean rose by less than ``tolerance`` or twice its standard error."""
+    """Return whether the mean rose by less than ``tolerance`` or twice its standard error.
+
+    An error as large as a good part of the ELBO itself, as after steps through nowhere, tells
+    nothing: then there may have been a gain.
+    """
     noise = np.sqrt(before.var(ddof=1) / len(before) + now.var(ddof=1) / len(now))
+    if 2.0 * noise > max(tolerance, _NOISE_LIMIT[0], _NOISE_LIMIT[1] * abs(now.mean())):
+        return False
     return bool(now.mean() - before.mean() < max(tolerance, 2.0 * noise))
 
 

@@ -30,6 +30,7 @@ from posetta.model.relaxed_kernel import value_and_gradient
 SCALARS = ("rho", "beta", "gamma", "noise")
 # Beyond this the scalars themselves leave the floating-point range (e^709 overflows).
 _LARGEST_COORDINATE = 700.0
+_BELOW_ONE = np.nextafter(1.0, 0.0)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -203,8 +204,11 @@ class Target:
         z = w[: self.traces.n_items * self.dim].reshape(self.traces.n_items, self.dim)
         scalars = {s: getattr(self.model, s) for s in SCALARS}
         one_minus_rho = 1.0 - (scalars["rho"] or 0.0)
-        for s, eta in zip(self.inferred, w[z.size :], strict=True):
-            scalars[s] = float(expit(eta) if s in ("rho", "noise") else np.exp(eta))
+        # Far coordinates round to the ends of a scalar's range, which are no parameters.
+        etas = np.clip(w[z.size :], -_LARGEST_COORDINATE, _LARGEST_COORDINATE)
+        for s, eta in zip(self.inferred, etas, strict=True):
+            value = min(expit(eta), _BELOW_ONE) if s in ("rho", "noise") else np.exp(eta)
+            scalars[s] = float(value)
             if s == "rho":
                 one_minus_rho = float(expit(-eta))
         a, c = root_coefficients(scalars["rho"], one_minus_rho, self.dim)

@@ -138,9 +138,9 @@ def chain_diagnostics(
     ``quantities`` (log density and inferred scalars, each (chain, draw)) are the gate: `r_hat_max`
     and `ess_min` are theirs. Pairs with a probability between 0.02 and 0.98 add the 99th percentile
     of plain R-hat and the largest Monte Carlo standard error; ``chain_mae_max`` is the largest mean
-    difference of the pair probabilities between two chains. With ``latent`` (chain, draw, item,
-    dim) the margins min_k (u_ik - u_jk), which do not care for the order of the columns, are
-    compared too; latent columns never are, since they switch labels.
+    difference of the pair probabilities between two chains, NaN with one. With ``latent`` (chain,
+    draw, item, dim) the margins min_k (u_ik - u_jk), which do not care for the order of the
+    columns, are compared too; latent columns never are, since they switch labels.
     """
     n = closure_bits.shape[2]
     by_chain = np.empty((closure_bits.shape[0], n, n))
@@ -193,7 +193,7 @@ def pair_diagnostics(
     return {
         "pair_r_hat_99": _percentile_99(r_hats),
         "pair_mcse_max": float(np.max([0.0, *errors])),  # NaN with fewer than four draws
-        "chain_mae_max": float(max(apart, default=0.0)) / max(n * (n - 1), 1),
+        "chain_mae_max": float(max(apart, default=np.nan)) / max(n * (n - 1), 1),
     }
 
 
@@ -222,14 +222,17 @@ def mixing_status(
     if np.isnan(r_hat):
         warnings.append(f"too few draws to tell whether the chains have mixed. {remedy}")
     elif not mixed:
-        of_pairs = f"R-hat of uncertain pairs {pairs:.2f} (at most {PAIR_R_HAT_LIMIT}), "
+        of_pairs = apart = ""
+        if pairs > PAIR_R_HAT_LIMIT:
+            of_pairs = f", R-hat of uncertain pairs {pairs:.2f} (at most {PAIR_R_HAT_LIMIT})"
+        if not np.isnan(found["chain_mae_max"]):
+            apart = (
+                f", pair probabilities of two chains differ by {found['chain_mae_max']:.3f} on "
+                "average"
+            )
         warnings.append(
             f"{UNMIXED}: R-hat {r_hat:.2f} (at most {R_HAT_LIMIT}), effective "
-            f"draws {ess:.0f} (at least {ESS_LIMIT:.0f}), "
-            + of_pairs
-            * (pairs > PAIR_R_HAT_LIMIT)
-            + f"pair probabilities of two chains differ by {found['chain_mae_max']:.3f} on "
-            f"average. {remedy}"
+            f"draws {ess:.0f} (at least {ESS_LIMIT:.0f}){of_pairs}{apart}. {remedy}"
         )
     if stopped:
         warnings.append(f"{STOPPED}. {LET_IT_RUN}")

@@ -14,8 +14,10 @@ from posetta.errors import InputError
 from posetta.plain import plain
 from posetta.posterior.posterior import Draws, Posterior
 
-# Settings that may differ between parts: how long they ran, not how they moved.
-_FREE = frozenset({"draws", "warmup", "chains", "max_seconds", "checkpoint", "merged_seeds"})
+# Settings that may differ between parts: where they began, how long they ran; not how they moved.
+_FREE = frozenset(
+    {"draws", "warmup", "chains", "starts", "max_seconds", "checkpoint", "merged_seeds"}
+)
 # Of the diagnostics, totals over chains; the rest is computed anew or has no meaning for the whole.
 _TOTALS = ("divergences", "gradients")
 

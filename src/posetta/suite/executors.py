@@ -29,6 +29,8 @@ class Crew:
         self._executor = executor
         self.size = size
         """Jobs that may be on the way at a time."""
+        self.n_at_work = size
+        """Jobs that are worked on at a time."""
         self.cores = cores
         """Cores for a job in this process; None where the workers are pinned already."""
 
@@ -121,6 +123,7 @@ class _DaskCrew(Crew):
         if not n_threads:
             raise SettingError("the Dask cluster has no workers yet. Start some, then run again.")
         super().__init__(client.get_executor(pure=False), _AHEAD * n_threads)
+        self.n_at_work = n_threads
 
     def shipped(self, value: Any) -> Any:
         return self._client.scatter(value, broadcast=True)
@@ -138,7 +141,7 @@ def open_crew(executor: Any = "serial", threads: int | None = None) -> Iterator[
     ``serial``; ``local:N``, N spawned processes; ``dask:tcp://HOST:PORT``, a running cluster;
     ``dask-local:N``, a cluster of N processes here. ``threads`` is the number of cores for each
     worker: by default all of them, or an equal share. Workers of a running cluster, and of an
-    object, are pinned by whoever started them.
+    object, are pinned by whoever started them, so they take no ``threads``.
     """
     if threads is not None and threads < 1:
         raise SettingError(f"threads={threads} must be at least 1.")
@@ -155,6 +158,7 @@ def _crew(executor: Any, threads: int | None) -> Crew:
     if not isinstance(executor, str):
         if not hasattr(executor, "submit"):
             raise SettingError(f"executor={executor!r} has no submit.")
+        _pinned_elsewhere(threads)
         workers = getattr(executor, "_max_workers", None) or os.cpu_count() or 1
         return Crew(executor, int(workers))
     if executor == "serial":
@@ -168,11 +172,20 @@ def _crew(executor: Any, threads: int | None) -> Crew:
             _LocalCrew(n_workers, threads) if kind == "local" else _local_dask(n_workers, threads)
         )
     if executor.startswith("dask:"):
+        _pinned_elsewhere(threads)
         return _DaskCrew(_distributed().Client(executor.removeprefix("dask:"), timeout="20s"))
     raise SettingError(
         f"executor={executor!r} is unknown. Choose serial, local:N, dask-local:N or "
         "dask:tcp://HOST:PORT."
     )
+
+
+def _pinned_elsewhere(threads: int | None) -> None:
+    if threads is not None:
+        raise SettingError(
+            f"threads={threads} is for workers that are started here (serial, local:N, "
+            "dask-local:N). Leave it out, and pin workers of your own where you start them."
+        )
 
 
 def _local_dask(n_workers: int, threads: int | None) -> Crew:

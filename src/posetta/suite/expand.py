@@ -31,6 +31,7 @@ def jobs_of(study: Study, data_folder: Path | None = None) -> list[Job]:
     files are looked up; their content enters the address of a job.
     """
     found: dict[str, Job] = {}
+    known: set[str] = set()
     for columns, data, model in _cells(study):
         for label, entry in study.methods.items():
             here = {**columns, "method": label}
@@ -40,6 +41,8 @@ def jobs_of(study: Study, data_folder: Path | None = None) -> list[Job]:
             job = _job(study, here, data, model, label, entry, data_folder)
             twin = found.get(job.hash)
             found[job.hash] = job if twin is None else _shared(twin, job)
+            known |= here.keys()
+    _check_tables(study, known)
     return list(found.values())
 
 
@@ -113,6 +116,21 @@ def _check_places(study: Study, columns: Table, label: str, entry: Table) -> Non
             if name not in columns:
                 listed = ", ".join(columns)
                 raise SettingError(f"{where}: {name!r} is no column; they are: {listed}.")
+
+
+def _check_tables(study: Study, known: set[str]) -> None:
+    """Refuse tables and figures that ask for rows by what is no column of the plan."""
+    for kind, name in (("table", "title"), ("figure", "name")):
+        for entry in study.tables if kind == "table" else study.figures:
+            asked = [*entry.get("rows", ()), *entry.get("where", {})]
+            asked += [entry["across"]] if "across" in entry else []
+            for column in asked:
+                if column not in known:
+                    listed = ", ".join(sorted(known))
+                    raise SettingError(
+                        f"{kind} {entry.get(name)!r}: {column!r} is no column of the plan; they "
+                        f"are: {listed}."
+                    )
 
 
 def _job(

@@ -80,7 +80,7 @@ def run_study(
             progress.add(record)
             watcher.finished(progress, record)
 
-        progress.expect(todo, size)
+        progress.expect(todo, min(size, crew.n_at_work))
         watcher.started(progress)
         _drive(crew, size, todo, folder, finish, lambda: watcher.waiting(progress), told)
     write_table(store)

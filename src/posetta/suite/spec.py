@@ -61,13 +61,24 @@ class Study:
             raise SettingError(
                 f"thresholds={list(self.thresholds)} must be one or more numbers in [0, 1)."
             )
-        titles = [table["title"] for table in self.tables]
+        if len({round(100 * t) for t in self.thresholds}) < len(self.thresholds):
+            raise SettingError(
+                f"thresholds={list(self.thresholds)}: two are the same to a hundredth, by which "
+                "their columns are named."
+            )
+        titles = [table.get("title") for table in self.tables]
+        if None in titles:
+            raise SettingError(f"a table of study {self.study!r} has no title.")
         if len(set(titles)) < len(titles):
             raise SettingError(f"two tables of study {self.study!r} have the same title.")
         for name in ("reference", "second_reference"):
             if (label := getattr(self, name)) is not None and label not in self.methods:
                 raise SettingError(f"{name}={label!r} is not among the methods.")
-        for name, values in {**self.axes, **self.axes.get("model", {})}.items():
+        if not isinstance(self.axes, Mapping):
+            raise SettingError(f"axes={self.axes!r} must be a table: a list for every name.")
+        if not isinstance(model := self.axes.get("model", {}), Mapping):
+            raise SettingError(f"axes.model={model!r} must be a table: a list for every name.")
+        for name, values in {**self.axes, **model}.items():
             if name != "model" and not (isinstance(values, list) and values):
                 raise SettingError(f"axes.{name}={values!r} must be a list of one value or more.")
 
@@ -86,6 +97,8 @@ class Study:
             for label, value in kept.items():
                 if not isinstance(value, Mapping):
                     raise SettingError(f"{table}.{label}={value!r} must be a table, or false.")
+                if not isinstance(value.get("at", []), list):
+                    raise SettingError(f"{table}.{label}.at={value['at']!r} must be a list.")
             merged[table] = kept
         for name in ("tables", "figures", "thresholds", "rules"):
             if name in merged:

@@ -14,11 +14,13 @@ from posetta.atomic import atomic_bytes
 from posetta.errors import InputError, SettingError
 from posetta.plain import plain
 
-_FORMAT = 4
+_FORMAT = 5
 
 
-def save(path: Path, identity: Mapping[str, Any], chains: Sequence[Mapping[str, Any]]) -> None:
-    """Write the frozen chains of a run; ``identity`` says which run it is."""
+def save(
+    path: Path, identity: Mapping[str, Any], chains: Sequence[Mapping[str, Any]], seconds: float
+) -> None:
+    """Write the frozen chains of a run that took ``seconds``; ``identity`` says which run it is."""
     arrays: dict[str, Any] = {}
     heads = []
     for c, frozen in enumerate(chains):
@@ -26,13 +28,15 @@ def save(path: Path, identity: Mapping[str, Any], chains: Sequence[Mapping[str, 
         arrays |= {
             f"{c}/{name}": array for name, array in frozen.items() if isinstance(array, np.ndarray)
         }
-    head = json.dumps(plain({"format": _FORMAT, "identity": identity, "chains": heads}))
+    head = json.dumps(
+        plain({"format": _FORMAT, "identity": identity, "seconds": seconds, "chains": heads})
+    )
     with atomic_bytes(path) as file:
         np.savez(file, head=np.array(head), **arrays)
 
 
-def load(path: Path, identity: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Read the frozen chains of the run ``identity``; refuse those of another."""
+def load(path: Path, identity: Mapping[str, Any]) -> tuple[list[dict[str, Any]], float]:
+    """Read the frozen chains of the run ``identity`` and its seconds; refuse those of another."""
     try:
         with np.load(path) as file:
             head = json.loads(str(file["head"]))
@@ -59,4 +63,4 @@ def load(path: Path, identity: Mapping[str, Any]) -> list[dict[str, Any]]:
             if name.startswith(f"{c}/")
         }
         chains.append({**mine, **part})
-    return chains
+    return chains, float(head["seconds"])
