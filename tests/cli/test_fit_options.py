@@ -130,6 +130,8 @@ def test_a_setting_with_an_option_of_its_own_may_also_be_set(
         ("[method]\na = 1", "is a table"),
         ("tau = [1, 2]", "is a list"),
         ("tau = 'warm'", "--tau"),
+        ("draws = true", "draws = true: expected a value that is neither true nor false"),
+        ("strict = 1", "strict = 1: expected true or false"),
     ],
 )
 def test_bad_settings_files_are_refused(
@@ -146,16 +148,18 @@ def test_toml_goes_there_and_back(tmp_path: Path) -> None:
     odd = 'a "quoted" \\ label\n\x7f é'
     path = tmp_path / "settings.toml"
     path.write_text(to_toml({"inputs": [odd], "seed": 3, "tau": None}, {"starts": ("hard",)}))
-    given, of_the_method = read_config(str(path), ["inputs", "seed", "tau"])
+    given, of_the_method = read_config(str(path), {"inputs": False, "seed": False, "tau": False})
     assert given == {"inputs": [odd], "seed": "3"}
     assert parse_assignments(of_the_method) == {"starts": ("hard",)}
     assert parse_assignments(["share=0.5", "name=plain text"]) == {
         "share": 0.5, "name": "plain text",
     }  # fmt: skip
+    with pytest.raises(SettingError, match="--set draws is there twice"):
+        parse_assignments(["draws=3", "draws=4"])
     with pytest.raises(SettingError, match="name=value"):
         parse_assignments(["=3"])
     with pytest.raises(InputError, match="cannot be read"):
-        read_config(str(tmp_path), ["seed"])
+        read_config(str(tmp_path), {"seed": False})
 
 
 @pytest.mark.parametrize(

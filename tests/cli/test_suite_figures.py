@@ -42,6 +42,20 @@ def test_figures_are_drawn_where_their_jobs_are_finished(
     assert "hasse.png" in printed.out
 
 
+def test_why_a_finished_job_has_no_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    figures = [
+        {"name": "drawn", "draw": "hasse", "where": {"method": "exact"}},
+        {"name": "point", "draw": "hasse", "where": {"method": "maximal"}},
+    ]
+    methods = {"exact": {"draws": 5, "prior_draws": 1000}, "maximal": {}}
+    study = tiny(axes={"n": [4], "seed": [7]}, figures=figures, methods=methods)
+    run_study(study, tmp_path)
+    assert main(["suite", "figures", str(tmp_path)]) == 0
+    told = capsys.readouterr().err
+    assert "drawn is not drawn: the draws of 'exact' were not kept. Set keep = \"draws\"." in told
+    assert "point is not drawn: its jobs gave single orders" in told
+
+
 @pytest.mark.parametrize(
     ("reference", "metrics", "labels"),
     [

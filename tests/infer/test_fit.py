@@ -188,6 +188,11 @@ def test_something_that_is_no_method(method):
         fit(CASES["one trace"], method)
 
 
+def test_an_executor_has_submit():
+    with pytest.raises(SettingError, match="executor must have submit"):
+        fit(CASES["one trace"], executor=3)
+
+
 def test_wrong_types_are_named():
     with pytest.raises(InputError, match=r"not list.*read_traces"):
         fit([["a", "b"]])

@@ -367,7 +367,17 @@ def test_a_summary_of_the_wrong_shape(folder, content):
 
 @pytest.mark.parametrize(
     "changes",
-    [{"model": {"dim": -1}}, {"model": {"colour": 1}}, {"model": 3}, {"items": None}],
+    [
+        {"model": {"dim": -1}},
+        {"model": {"colour": 1}},
+        {"model": 3},
+        {"items": None},
+        {"settings": None},
+        {"diagnostics": 3},
+        {"seed": "a"},
+        {"warnings": "x"},
+        {"threshold": 7},
+    ],
 )
 def test_a_summary_with_wrong_values(folder, changes):
     edit(folder, **changes)

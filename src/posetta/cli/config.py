@@ -14,10 +14,11 @@ OF_THE_METHOD = "settings"
 """Table of a settings file with whatever has no option of its own, as ``--set`` takes it."""
 
 
-def read_config(path: str, options: Iterable[str]) -> tuple[dict[str, Any], list[str]]:
+def read_config(path: str, options: Mapping[str, bool]) -> tuple[dict[str, Any], list[str]]:
     """Read a settings file: options by name, and settings of the method as ``--set`` takes them.
 
-    Its keys are the long options, with ``-`` or ``_``.
+    Its keys are the long options, with ``-`` or ``_``; ``options`` says which of them are switches,
+    true or false.
     """
     try:
         content = tomllib.loads(Path(path).read_bytes().decode("utf-8"))
@@ -25,7 +26,7 @@ def read_config(path: str, options: Iterable[str]) -> tuple[dict[str, Any], list
         raise InputError(f"{path}: cannot be read: {error.strerror}.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: is not TOML: {error}.") from None
-    known = {name.replace("-", "_") for name in options}
+    known = {name.replace("-", "_"): switch for name, switch in options.items()}
     given: dict[str, Any] = {}
     of_the_method: list[str] = []
     for key, value in content.items():
@@ -37,6 +38,9 @@ def read_config(path: str, options: Iterable[str]) -> tuple[dict[str, Any], list
             raise SettingError(f"{path}: {key} is no setting. There are: {listed}.")
         elif isinstance(value, dict):
             raise SettingError(f"{path}: {key} is a table; expected a value.")
+        elif isinstance(value, bool) != known[name]:
+            wanted = "true or false" if known[name] else "a value that is neither true nor false"
+            raise SettingError(f"{path}: {key} = {_toml(value)}: expected {wanted}.")
         elif isinstance(value, list) and name != "inputs":
             raise SettingError(f"{path}: {key} is a list; expected one value.")
         elif isinstance(value, list):
@@ -58,6 +62,8 @@ def parse_assignments(words: Iterable[str]) -> dict[str, Any]:
         except tomllib.TOMLDecodeError:
             value = text
         name = name.strip().replace("-", "_")
+        if name in found:
+            raise SettingError(f"--set {name} is there twice. Give it once.")
         found[name] = tuple(value) if isinstance(value, list) else value
     return found
 

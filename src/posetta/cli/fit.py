@@ -25,8 +25,11 @@ def _config(context: typer.Context, path: str | None) -> str | None:
     if path is not None:
         from posetta.cli.config import read_config
 
-        names = [parameter.name or "" for parameter in context.command.params]
-        options, of_the_method = read_config(path, names)
+        switches = {
+            parameter.name or "": bool(getattr(parameter, "is_flag", False))
+            for parameter in context.command.params
+        }
+        options, of_the_method = read_config(path, switches)
         context.default_map = options
         context.meta[_OF_THE_METHOD] = of_the_method
     return path

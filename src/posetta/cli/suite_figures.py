@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from posetta.cli.words import printable
-from posetta.errors import InputError, choice
+from posetta.errors import InputError
 
 if TYPE_CHECKING:
     from posetta.order import Poset
@@ -38,7 +38,7 @@ def draw_figures(folder: str, out: str | None = None, *, kind: str = "svg") -> l
 
     written = []
     for figure in head["spec"]["figures"]:
-        draw = _DRAW[choice(figure["draw"], _DRAW, "draw")]
+        draw = _DRAW[figure["draw"]]
         chosen = [row for row in rows if matches(row, figure.get("where", {}))]
         try:
             drawn = draw(plots, store, head["spec"], figure, chosen)
@@ -143,7 +143,10 @@ def _found(store: Store, rows: Sequence[Mapping[str, Any]]) -> Found:
     Without the draws (keep = "summary") there is no posterior to load: such a study can only draw
     its table.
     """
-    from posetta.posterior.io import load
+    from posetta.posterior.io import DRAWS_FILE, load
+
+    if not rows:
+        raise InputError("no job of it is finished.")
 
     found: Found = {}
     for row in rows:
@@ -152,9 +155,11 @@ def _found(store: Store, rows: Sequence[Mapping[str, Any]]) -> Found:
         label = str(row["method"])
         if label in found:
             raise InputError(f"more than one job of {label!r} is meant: narrow its where.")
+        if not (store.path(row["job"]) / DRAWS_FILE).exists():
+            raise InputError(f'the draws of {label!r} were not kept. Set keep = "draws".')
         found[label] = load(store.path(row["job"]))
     if not found:
-        raise InputError("no job of it is finished.")
+        raise InputError("its jobs gave single orders, which have no draws.")
     return found
 
 

@@ -54,6 +54,10 @@ def fit(
     if not isinstance(model, Model):
         raise SettingError(f"model must be a Model, not {type(model).__name__}.")
     seed_sequence(seed)  # refuses a bad seed, also where the method draws nothing
+    if executor is not None and not hasattr(executor, "submit"):
+        raise SettingError(
+            f"executor must have submit, as a process pool has, not be {type(executor).__name__}."
+        )
     if method == "auto":
         method = choose_method(traces)
     name, settings = settings_of(method)

@@ -127,6 +127,7 @@ def _from_files(draws_file: Path, head: dict[str, Any]) -> Posterior:
         or not (np.abs(told - precedence) <= 0.51 * 10.0**-_DECIMALS).all()
     ):
         raise ValueError(f"{SUMMARY_FILE} and {DRAWS_FILE} disagree on the precedence")
+    _check_summary(head)
     model: dict[str, Any] = {
         k: tuple(v) if isinstance(v, list) else v for k, v in head["model"].items()
     }
@@ -150,3 +151,18 @@ def _from_files(draws_file: Path, head: dict[str, Any]) -> Posterior:
     if not all_orders(draws.closure_bits, len(items)):
         raise ValueError(f"{DRAWS_FILE} holds draws that are not orders")
     return posterior
+
+
+def _check_summary(head: dict[str, Any]) -> None:
+    """Refuse values that no result has: files may have been edited, or cut."""
+    for name in ("settings", "diagnostics", "seconds", "environment"):
+        if not isinstance(head[name], dict):
+            raise ValueError(f"{name} in {SUMMARY_FILE} is no table")
+    warnings = head["warnings"]
+    if not isinstance(warnings, list) or not all(isinstance(text, str) for text in warnings):
+        raise ValueError(f"warnings in {SUMMARY_FILE} are no list of texts")
+    if not isinstance(head["seed"], int) or isinstance(head["seed"], bool):
+        raise ValueError(f"seed in {SUMMARY_FILE} is no whole number")
+    threshold = head["threshold"]
+    if not isinstance(threshold, int | float) or not 0.0 <= threshold < 1.0:
+        raise ValueError(f"threshold in {SUMMARY_FILE} does not lie in [0, 1)")

@@ -143,6 +143,9 @@ def _table(
             paper = next((row for row in papers if _same_paper(row, {**place, **at})), {})
             cells.append(_cell([row for row in here if _same(row, at)], column, paper.get(column)))
         lines.append(_line(cells))
+    silent = [c for c in columns if chosen and all(row.get(c) is None for row in chosen)]
+    if silent:
+        lines += ["", f"No finished job has a value of: {', '.join(silent)}."]
     if about:
         lines += ["", f"In brackets: the paper's figures ({about['label']}). {about['note']}"]
     return "\n".join(lines)

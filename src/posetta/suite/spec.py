@@ -14,6 +14,31 @@ from posetta.posterior.posterior import Rule
 
 Table = Mapping[str, Any]
 
+FIGURES: Mapping[str, tuple[str, ...]] = {
+    "scaling": ("x", "metrics"),
+    "ablation": ("x", "metrics"),
+    "regimes": ("x", "metrics"),
+    "closure": (),
+    "hasse": (),
+    "maps": (),
+    "agreement": (),
+    "densities": (),
+    "convergence": (),
+}
+"""What a figure can draw, and which fields it needs for that beside its name."""
+
+# Fields of a table and of a figure, each with its type and the word for it.
+_LIST, _TEXT, _TABLE = (list, "a list"), (str, "a text"), (Mapping, "a table")
+_NUMBER = ((int, float), "a number")
+_TABLE_FIELDS = {
+    "title": _TEXT, "rows": _LIST, "columns": _LIST, "where": _TABLE, "across": _TEXT,
+    "paper": _TEXT,
+}  # fmt: skip
+_FIGURE_FIELDS = {
+    "name": _TEXT, "draw": _TEXT, "x": _TEXT, "metrics": _LIST, "where": _TABLE, "by": _TEXT,
+    "threshold": _NUMBER, "relation": _TEXT,
+}  # fmt: skip
+
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
@@ -66,9 +91,15 @@ class Study:
                 f"thresholds={list(self.thresholds)}: two are the same to a hundredth, by which "
                 "their columns are named."
             )
-        titles = [table.get("title") for table in self.tables]
-        if None in titles:
-            raise SettingError(f"a table of study {self.study!r} has no title.")
+        for table in self.tables:
+            _check_fields("tables", table, _TABLE_FIELDS, ("title", "rows", "columns"))
+        for figure in self.figures:
+            needed = FIGURES.get(figure.get("draw", ""), ())
+            _check_fields("figures", figure, _FIGURE_FIELDS, ("name", "draw", *needed))
+            choice(figure["draw"], FIGURES, "draw")
+            if Path(figure["name"]).name != figure["name"]:
+                raise SettingError(f"figures: name={figure['name']!r} is no name of a file.")
+        titles = [table["title"] for table in self.tables]
         if len(set(titles)) < len(titles):
             raise SettingError(f"two tables of study {self.study!r} have the same title.")
         for name in ("reference", "second_reference"):
@@ -127,6 +158,23 @@ def read_study(path: str | os.PathLike[str], profile: str = "full") -> Study:
         return Study.of(content, profile)
     except SettingError as error:
         raise SettingError(f"{source}: {error}") from None
+
+
+def _check_fields(
+    where: str, given: Table, fields: Mapping[str, tuple[Any, str]], needed: tuple[str, ...]
+) -> None:
+    """Refuse a table or a figure with fields that are missing, unknown or of another type."""
+    about = given.get("title", given.get("name"))
+    place = where if about is None else f"{where}, {about!r}"
+    for name in needed:
+        if name not in given:
+            raise SettingError(f"{place}: needs {name} = {fields[name][1]}.")
+    for name, value in given.items():
+        if name not in fields:
+            raise SettingError(f"{place}: has no field {name!r}; there are: {', '.join(fields)}.")
+        kind, word = fields[name]
+        if not isinstance(value, kind):
+            raise SettingError(f"{place}: {name}={value!r} must be {word}.")
 
 
 def _merged(base: Table, over: Table) -> dict[str, Any]:
