@@ -30,7 +30,11 @@ def test_names_do_not_enter_the_address_but_settings_do():
 
 def test_the_content_of_data_files_enters_the_address(tmp_path: Path):
     study = tiny(
-        kind="traces_file", data={"file": "lists.txt"}, axes={"seed": [7]}, methods={"maximal": {}}
+        kind="traces_file",
+        data={"file": "lists.txt"},
+        axes={"seed": [7]},
+        methods={"maximal": {}},
+        tables=[],
     )
     (without,) = jobs_of(study, tmp_path)
     found = []

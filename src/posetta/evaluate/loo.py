@@ -32,7 +32,7 @@ class Loo:
     pointwise: NDArray[np.float64]
     """(unique row of the posterior's traces,): log p(one copy | all other observations)."""
     pareto_k: NDArray[np.float64]
-    """(unique row,): shape of the tail of the weights; NaN where they do not vary."""
+    """(unique row,): shape of the tail of the weights; NaN where the largest are all equal."""
     warnings: tuple[str, ...]
 
     @property

@@ -43,8 +43,8 @@ def load(path: Path, identity: Mapping[str, Any]) -> tuple[list[dict[str, Any]],
             arrays = {name: file[name] for name in file.files if name != "head"}
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise InputError(
-            f"{path}: is not a checkpoint, or is damaged. Name another file, or delete it to start "
-            "anew."
+            f"{path}: is not a checkpoint, or is damaged. Delete it to start anew, or name "
+            "another file."
         ) from error
     if head.get("format") != _FORMAT:
         raise InputError(
