@@ -11,6 +11,7 @@ from posetta import plots
 from posetta.cli import main
 from posetta.cli.suite_figures import _DRAW
 from posetta.suite import run_study
+from posetta.suite.spec import FIGURES
 
 
 def test_figures_are_drawn_where_their_jobs_are_finished(
@@ -40,6 +41,10 @@ def test_figures_are_drawn_where_their_jobs_are_finished(
     assert drawn >= {"scaling.png", "hasse.png", "closure.png", "agreement.png"}
     assert "nothing is not drawn: no job of it is finished" in printed.err
     assert "hasse.png" in printed.out
+
+
+def test_every_kind_of_figure_that_a_spec_may_name_is_drawn():
+    assert _DRAW.keys() == FIGURES.keys()
 
 
 def test_why_a_finished_job_has_no_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -180,6 +180,8 @@ def test_a_budget_of_iterations_is_that_of_the_paper():
         ({"figures": [{"draw": "hasse"}]}, "figures: needs name = a text."),
         ({"figures": [{"name": "a", "draw": "scaling"}]}, "'a': needs x = a text."),
         ({"figures": [{"name": "a", "draw": "hase"}]}, "draw='hase'"),
+        ({"figures": [{"name": "a", "draw": ["hasse"]}]}, "draw=['hasse'] must be a text"),
+        ({"figures": [{"name": "a", "draw": "densities", "by": "m"}]}, "'m' is no column"),
         ({"figures": [{"name": "a", "draw": "hasse", "where": 3}]}, "where=3 must be a table"),
         ({"figures": [{"name": "../a", "draw": "hasse"}]}, "name='../a' is no name of a file"),
         (

@@ -123,7 +123,7 @@ def _check_tables(study: Study, known: set[str]) -> None:
     for kind, name in (("table", "title"), ("figure", "name")):
         for entry in study.tables if kind == "table" else study.figures:
             asked = [*entry.get("rows", ()), *entry.get("where", {})]
-            asked += [entry["across"]] if "across" in entry else []
+            asked += [entry[field] for field in ("across", "by") if field in entry]
             for column in asked:
                 if column not in known:
                     listed = ", ".join(sorted(known))

@@ -94,9 +94,9 @@ class Study:
         for table in self.tables:
             _check_fields("tables", table, _TABLE_FIELDS, ("title", "rows", "columns"))
         for figure in self.figures:
-            needed = FIGURES.get(figure.get("draw", ""), ())
-            _check_fields("figures", figure, _FIGURE_FIELDS, ("name", "draw", *needed))
+            _check_fields("figures", figure, _FIGURE_FIELDS, ("name", "draw"))
             choice(figure["draw"], FIGURES, "draw")
+            _check_fields("figures", figure, _FIGURE_FIELDS, FIGURES[figure["draw"]])
             if Path(figure["name"]).name != figure["name"]:
                 raise SettingError(f"figures: name={figure['name']!r} is no name of a file.")
         titles = [table["title"] for table in self.tables]
