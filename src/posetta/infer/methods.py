@@ -52,6 +52,7 @@ class Sweeps(NamedTuple):
 
 _ITEMS_FOR_DIM_RUNGS, _DIM_RUNGS = 20, 16
 _ITEMS_FOR_ANY_START = 40
+_JUMPS = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,6 +141,9 @@ class RelaxedNUTS:
     mass_matrix: MassMatrix | None = None
     """Shape of the adapted scales. "low-rank" also learns the strongest correlations; "full-rank"
     takes all of them from a Gaussian fitted where the chain starts. None: see `scales`."""
+    jumps: int | None = None
+    """Proposals for each item, between two trajectories, to move it alone to another place; 0 for
+    none. None: see `jumps_of`."""
     starts: tuple[StartKind, ...] | None = None
     """Where the chains start, one after another, again from the first when there are more: the end
     of a short Hard-MCMC chain, rank scores of observed traces, or a draw from the prior. None: see
@@ -165,10 +169,21 @@ class RelaxedNUTS:
         usual: MassMatrix = "diagonal" if n_items <= _ITEMS_FOR_ANY_START else "full-rank"
         return self.mass_matrix or usual
 
+    def jumps_of(self, n_items: int) -> int:
+        """Return the proposals for each item between two trajectories.
+
+        Up to 40 items trajectories alone find their way. With more of them an item may stay for
+        good where others hold it from both sides.
+        """
+        usual = 0 if n_items <= _ITEMS_FOR_ANY_START else _JUMPS
+        return usual if self.jumps is None else self.jumps
+
     def __post_init__(self) -> None:
         check_whole(self, draws=4, warmup=20, chains=1, thin=1, max_depth=1)
         check_positive(self, "max_seconds")
         _check_share(self, "target_accept")
+        if self.jumps is not None:
+            check_whole(self, jumps=0)
         if self.mass_matrix is not None:
             choice(self.mass_matrix, get_args(MassMatrix), "mass_matrix")
         if self.starts is not None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import time
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -19,6 +17,7 @@ from posetta.infer import compiled_callbacks as callbacks
 from posetta.infer.frame import fitted_frame
 from posetta.infer.methods import RelaxedNUTS
 from posetta.infer.natural_gradient import Gaussian
+from posetta.infer.nuts_chains import Chain, Drawn, JumpingChain, compile_walk
 from posetta.infer.progress import Report, silent
 from posetta.infer.relaxed_draws import draws_of, posterior_of
 from posetta.infer.score_batch import score_batch
@@ -34,12 +33,7 @@ from posetta.posterior.diagnostics import (
 )
 from posetta.posterior.posterior import Status
 from posetta.rng import child
-
-with warnings.catch_warnings():
-    # ArviZ, which nutpie loads, announces its next major version at every import.
-    warnings.simplefilter("ignore", FutureWarning)
-    import nutpie
-    from nutpie.compile_pymc import CompiledPyMCModel
+from posetta.side_by_side import run_side_by_side
 
 DIVERGENCE_LIMIT = 0.01
 """Share of iterations that may diverge before the result is not to be trusted."""
@@ -51,7 +45,6 @@ _CUT_FRAMES = (
     "max_seconds cut short the Gaussians in whose coordinates the chains walk, so the same seed "
     "gives other draws on a faster machine. Raise max_seconds."
 )
-_LOOK_SECONDS = 0.05
 _COMPARE_SECONDS = 2.0
 """Between two looks at the draws of running chains, which cost some 10 milliseconds a chain."""
 _DRAWS_TO_COMPARE = 20
@@ -62,103 +55,6 @@ _STATISTICS = {
     "n_steps": "n_steps",
     "reached_max_tree_depth": "maxdepth_reached",
 }
-
-
-class Chain:
-    """One chain of nutpie, running in a thread of its own from the moment it is made.
-
-    With a frame it walks in the coordinates of that Gaussian, and starts from a draw of it.
-    """
-
-    def __init__(
-        self,
-        target: Target,
-        settings: RelaxedNUTS,
-        start: NDArray[np.float64],
-        seed: int,
-        c: int,
-        frame: Gaussian | None = None,
-    ) -> None:
-        size = target.n_parameters
-        generator = child(seed, "nuts", c)
-        noise = generator.standard_normal(size)
-        # nutpie refuses a gradient that is exactly 0 anywhere, as at the mode of a prior.
-        start = start + 1e-3 * noise if frame is None else noise
-        self.block = callbacks.pack(target, frame)
-        self.total = settings.warmup + settings.draws * settings.thin
-        # One sampler for each chain: chain 2 is the same whether two or eight of them run.
-        model = CompiledPyMCModel(
-            dims={},
-            compiled_logp_func=callbacks.log_density_callback,
-            compiled_expand_func=callbacks.keep_callback,
-            initial_point_func=lambda _: start,
-            shared_data={},
-            user_data=self.block,
-            n_expanded=size,
-            shape_info=(["point"], [slice(0, size)], [(size,)]),
-            logp_func=None,
-            expand_func=None,
-            _n_dim=size,
-            _shapes={"point": (size,)},
-            _coords={},
-        )
-        self._sampler = nutpie.sample(
-            model,
-            draws=settings.draws * settings.thin,
-            tune=settings.warmup,
-            chains=1,
-            cores=1,
-            seed=int(generator.integers(2**32)),
-            low_rank_modified_mass_matrix=settings.mass_matrix == "low-rank",
-            target_accept=settings.target_accept,
-            maxdepth=settings.max_depth,
-            progress_bar=False,
-            blocking=False,
-        )
-        self._found: Any = None
-
-    @property
-    def n_done(self) -> int:
-        """Iterations so far, warm-up included."""
-        return int(self.block[callbacks.DRAWS_SO_FAR])
-
-    @property
-    def n_gradients(self) -> int:
-        """Gradients so far, warm-up included."""
-        return int(self.block[callbacks.GRADIENTS_SO_FAR])
-
-    def finishes_within(self, seconds: float) -> bool:
-        """Wait at most so long; return whether all iterations are done."""
-        if self._found is None:
-            # Its `is_finished` raises as long as the answer is no, so this is the way to ask.
-            with suppress(TimeoutError):
-                self._found = self._sampler.wait(timeout=seconds)
-        return self._found is not None
-
-    def so_far(self) -> dict[str, NDArray[Any]]:
-        """Return log densities and divergences of the draws so far, the warm-up left out."""
-        with _no_draws_are_no_wonder():
-            found = self._sampler.inspect() if self._found is None else self._found
-        statistics = found["sample_stats"]
-        return {name: statistics[name].to_numpy()[0] for name in ("logp", "diverging")}
-
-    def collect(self) -> dict[str, NDArray[Any]]:
-        """End the chain where it is; return points and statistics, the warm-up left out."""
-        with _no_draws_are_no_wonder():
-            found = self._sampler.abort() if self._found is None else self._found
-        statistics = found["sample_stats"]
-        drawn = {"point": found["posterior"]["point"].to_numpy()[0]}
-        for name in ("logp", "diverging", "maxdepth_reached", "n_steps"):
-            drawn[name] = statistics[name].to_numpy()[0]
-        return drawn
-
-
-@contextmanager
-def _no_draws_are_no_wonder() -> Iterator[None]:
-    """Silence ArviZ, which finds it odd that a chain has no draws; `_stacked` says it better."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        yield
 
 
 def run(
@@ -176,28 +72,28 @@ def run(
     report(0.0, "looking for starting points")
     starts = dict(enumerate(starting_points(target, kinds, seed)))
     seconds = {"start": time.perf_counter() - began}
-    frames, words, seconds["compile"] = _frames(target, settings, starts, seed, report)
+    seconds["compile"] = compile_walk() if settings.jumps else 0.0
+    frames, words, compiling = _frames(target, settings, starts, seed, report)
+    seconds["compile"] += compiling
     started = began + sum(seconds.values())
     seconds["compile"] += callbacks.compile_seconds()
     deadline = np.inf if settings.max_seconds is None else started + settings.max_seconds
-    chains = [Chain(target, settings, starts[c], seed, c, frames[c]) for c in starts]
-    interrupted = False
+    chains = [_chain(target, settings, starts[c], seed, c, frames[c], deadline) for c in starts]
     agreement: list[str] = []
     compared = started
-    try:
-        while not _all_finish(chains) and time.perf_counter() < deadline:
-            done = [chain.n_done for chain in chains]
-            now = time.perf_counter()
-            if report is not silent and now - compared > _COMPARE_SECONDS:
-                agreement, compared = _agreement(chains), now
-            told = [_words(chains, settings, now - started), *agreement]
-            report(sum(done) / sum(chain.total for chain in chains), ", ".join(told))
-    except KeyboardInterrupt:
-        interrupted = True
-    stopped = interrupted or not _all_finish(chains)
-    # All at once: each ends its trajectory first, which may take a thousand gradients.
-    with ThreadPoolExecutor(len(chains)) as pool:
-        drawn = list(pool.map(Chain.collect, chains))
+
+    def look() -> None:
+        nonlocal agreement, compared
+        done = [chain.n_done for chain in chains]
+        now = time.perf_counter()
+        if report is not silent and now - compared > _COMPARE_SECONDS:
+            agreement, compared = _agreement(chains), now
+        told = [_words(chains, settings, now - started), *agreement]
+        report(sum(done) / sum(chain.total for chain in chains), ", ".join(told))
+
+    interrupted = run_side_by_side(chains, look)
+    stopped = interrupted or not all(chain.finished for chain in chains)
+    drawn = [chain.drawn for chain in chains]
     gradients = sum(chain.n_gradients for chain in chains)
     return _posterior(target, settings, seed, drawn, gradients, stopped, words, seconds, started)
 
@@ -212,17 +108,16 @@ def run_part(
     target = Target(model, traces)
     start = starting_point(target, settings.start_of(number, traces.n_items), seed, number)
     start_seconds = time.perf_counter() - began
-    frames, words, compiling = _frames(target, settings, {number: start}, seed, silent)
-    started = began + start_seconds + compiling
+    compiling = compile_walk() if settings.jumps else 0.0
+    frames, words, frame_compiling = _frames(target, settings, {number: start}, seed, silent)
+    started = began + start_seconds + compiling + frame_compiling
     deadline = np.inf if settings.max_seconds is None else started + settings.max_seconds
-    chain = Chain(target, settings, start, seed, number, frames[number])
-    while not _all_finish([chain]) and time.perf_counter() < deadline:
-        pass
-    stopped = not _all_finish([chain])
+    chain = _chain(target, settings, start, seed, number, frames[number], deadline)
+    chain(Event())
     return {
-        "drawn": chain.collect(),
+        "drawn": chain.drawn,
         "gradients": chain.n_gradients,
-        "stopped": stopped,
+        "stopped": not chain.finished,
         "words": words,
         "start_seconds": start_seconds,
         "run_seconds": time.perf_counter() - started,
@@ -250,7 +145,23 @@ def _in_full(settings: RelaxedNUTS, traces: Traces) -> RelaxedNUTS:
     """Return the settings with the choices that these data ask for, where none were made."""
     n = traces.n_items
     starts = tuple(settings.start_of(c, n) for c in range(settings.chains))
-    return replace(settings, mass_matrix=settings.scales(n), starts=starts)
+    return replace(
+        settings, mass_matrix=settings.scales(n), starts=starts, jumps=settings.jumps_of(n)
+    )
+
+
+def _chain(
+    target: Target,
+    settings: RelaxedNUTS,
+    start: NDArray[np.float64],
+    seed: int,
+    c: int,
+    frame: Gaussian | None,
+    deadline: float,
+) -> Chain:
+    """Return the chain that the settings ask for."""
+    kind = JumpingChain if settings.jumps else Chain
+    return kind(target, settings, start, seed, c, frame, deadline)
 
 
 def _frames(
@@ -285,7 +196,7 @@ def _posterior(
     target: Target,
     settings: RelaxedNUTS,
     seed: int,
-    chains: list[dict[str, NDArray[Any]]],
+    chains: list[Drawn],
     gradients: int,
     stopped: bool,
     words: tuple[str, ...],
@@ -315,12 +226,6 @@ def _posterior(
     )
 
 
-def _all_finish(chains: list[Chain]) -> bool:
-    """Wait a moment for every chain; return whether all are done."""
-    finished = [chain.finishes_within(_LOOK_SECONDS / len(chains)) for chain in chains]
-    return all(finished)
-
-
 def _words(chains: list[Chain], settings: RelaxedNUTS, seconds: float) -> str:
     """Say how far the chains have come, and how fast."""
     kept = (min(chain.n_done for chain in chains) - settings.warmup) // settings.thin
@@ -342,7 +247,7 @@ def _agreement(chains: list[Chain]) -> list[str]:
 
 
 def _stacked(
-    chains: list[dict[str, NDArray[Any]]], thin: int
+    chains: list[Drawn], thin: int
 ) -> tuple[dict[str, NDArray[Any]], tuple[str, ...]]:
     """Return points and statistics as (chain, draw, ...), every ``thin``-th draw of each chain.
 
@@ -367,7 +272,7 @@ def _stacked(
     return stacked, tuple(words)
 
 
-def _sampler_diagnostics(chains: list[dict[str, NDArray[Any]]], thin: int) -> dict[str, Any]:
+def _sampler_diagnostics(chains: list[Drawn], thin: int) -> dict[str, Any]:
     """Sum up all iterations after the warm-up, also those between two draws that are kept."""
 
     def of_all(name: str) -> NDArray[Any]:

@@ -1,0 +1,237 @@
+"""Metropolis moves of single items on the relaxed posterior, between two trajectories of NUTS.
+
+Gradients do not carry an item across others that hold it in place from both sides: a chain may keep
+one item elsewhere for good (`docs/methods/nuts.md`). A move proposes another row of the latent for
+one item, far from its own, and is accepted in two stages (delayed acceptance). First
+
+    s(U) = sum_{i, j} N_ij (log(1 - D(j, i)) + c D(i, j)),     N_ij: observations of i before j
+
+stands for the log-likelihood: a step pays log(1 - D(j, i)) for each later j, and an observed
+precedence leaves other candidates out of remainders, which is worth about c. Only pairs of the item
+change, so most proposals end at once, at the price of a few microseconds. What is left is accepted
+with the ratio of the true likelihood to exp(s), which makes the pair of stages exact for any s.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from posetta.data import Traces
+from posetta.data.evidence import PairEvidence
+from posetta.model.relaxed_kernel import soft_margins, soft_precedence, trace_pass
+from posetta.model.target import Parameters, Target
+from posetta.model.vector_math import exp, log
+
+# Steps of a coordinate, in units of the latent's prior sd of 1: trajectories do the short ones.
+_STEPS = np.array([0.3, 1.0])
+# c above. At 50 items the two stages then differ by 2 to 5 (sd), without it by 8 to 30.
+_WORTH = 0.1
+
+
+class Rows(NamedTuple):
+    """The traces, as the kernels take them, and ``before[i, j]``: observations of i before j."""
+
+    members: NDArray[np.uint32]
+    offsets: NDArray[np.int64]
+    n_listed: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    before: NDArray[np.float64]
+
+
+class Pairs(NamedTuple):
+    """D, log(1 - D) and their transposes, of one latent."""
+
+    D: NDArray[np.float64]
+    D_t: NDArray[np.float64]
+    log_free: NDArray[np.float64]
+    log_free_t: NDArray[np.float64]
+
+
+def rows_of(traces: Traces) -> Rows:
+    """Return the traces with their counts of pairs."""
+    return Rows(*traces.arrays, PairEvidence.of(traces).before.astype(np.float64))
+
+
+def move_items(
+    rows: Rows, target: Target, w: NDArray[np.float64], count: int, generator: np.random.Generator
+) -> tuple[NDArray[np.float64], int]:
+    """Make ``count`` proposals from the coordinates ``w``; return where they end, and how many led
+    somewhere else."""
+    at = target.constrain(w)
+    latent = at.latent.copy()
+    scalars = (at.rho, at.beta, at.gamma, at.noise)
+    accepted = _moves(rows, latent, scalars, target.model.tau, count, generator)
+    moved = w.copy()
+    n_latent = latent.size
+    # The scalars keep their coordinates: through their own scale they would be rounded.
+    moved[:n_latent] = target.unconstrain(Parameters(latent, *scalars))[:n_latent]
+    return moved, accepted
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _moves(
+    rows: Rows,
+    latent: NDArray[np.float64],
+    scalars: tuple[float, float, float, float],
+    tau: float,
+    count: int,
+    generator: Any,
+) -> int:
+    rho, beta, gamma, noise = scalars
+    n, dim = latent.shape
+    margins, D, log_free = np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
+    soft_margins(latent, tau, margins)
+    soft_precedence(margins, gamma, D, log_free)
+    pairs = Pairs(D, D.T.copy(), log_free, log_free.T.copy())
+    columns = latent.T.copy()
+    row = np.empty(dim)
+    # D and log(1 - D) from and to the item, as they are and as proposed.
+    here, there = np.empty((4, n)), np.empty((4, n))
+    likelihood = _likelihood(rows, pairs, beta, noise)
+    accepted = 0
+    for _ in range(count):
+        i = int(generator.random() * n)
+        for k in range(dim):
+            row[k] = columns[k, i]
+        prior = _row_log_prior(row, rho)
+        _propose(row, generator)
+        for j in range(n):
+            here[0, j], here[1, j] = pairs.D[i, j], pairs.D_t[i, j]
+            here[2, j], here[3, j] = pairs.log_free[i, j], pairs.log_free_t[i, j]
+        _pairs_of(row, columns, i, tau, gamma, there)
+        worth = _worth(rows.before, i, there, noise) - _worth(rows.before, i, here, noise)
+        if -generator.standard_exponential() >= _row_log_prior(row, rho) - prior + worth:
+            continue
+        _put(pairs, i, there)
+        proposed = _likelihood(rows, pairs, beta, noise)
+        if -generator.standard_exponential() < proposed - likelihood - worth:
+            likelihood = proposed
+            accepted += 1
+            for k in range(dim):
+                columns[k, i] = row[k]
+        else:
+            _put(pairs, i, here)
+    latent[:] = columns.T
+    return accepted
+
+
+@njit(cache=True, nogil=True)
+def _propose(row: NDArray[np.float64], generator: Any) -> None:
+    """Trade the places in two columns, or step in one or more columns: both ways equally likely."""
+    dim = len(row)
+    first = int(generator.random() * dim)
+    if dim > 1 and generator.random() < 0.5:
+        second = (first + 1 + int(generator.random() * (dim - 1))) % dim
+        row[first], row[second] = row[second], row[first]
+        return
+    step = _STEPS[int(generator.random() * len(_STEPS))]
+    for k in range(1 + int(generator.random() * dim)):
+        row[(first + k) % dim] += step * generator.standard_normal()
+
+
+@njit(cache=True, nogil=True)
+def _row_log_prior(row: NDArray[np.float64], rho: float) -> float:
+    """Log density of a latent row, up to what depends on rho only."""
+    square, total = 0.0, 0.0
+    for value in row:
+        square += value * value
+        total += value
+    return -0.5 * (square - rho / (1.0 + (len(row) - 1) * rho) * total * total) / (1.0 - rho)
+
+
+@njit(
+    cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "arcp"}
+)
+def _pairs_of(
+    row: NDArray[np.float64],
+    columns: NDArray[np.float64],
+    i: int,
+    tau: float,
+    gamma: float,
+    found: NDArray[np.float64],
+) -> None:
+    """Fill D(i, .), D(., i), log(1 - D(i, .)), log(1 - D(., i)) for ``row`` in the place of i."""
+    dim, n = columns.shape
+    smallest, total = np.empty(n), np.empty(n)
+    for way in range(2):
+        sign = 1.0 - 2.0 * way
+        smallest[:] = np.inf
+        total[:] = 0.0
+        d_found, free_found = found[way], found[way + 2]
+        for k in range(dim):
+            column, value = columns[k], row[k]
+            for j in range(n):
+                smallest[j] = min(smallest[j], sign * (value - column[j]))
+        for k in range(dim):
+            column, value = columns[k], row[k]
+            for j in range(n):
+                total[j] += exp((smallest[j] - sign * (value - column[j])) / tau)
+        for j in range(n):
+            x = gamma * (smallest[j] - tau * log(total[j]))
+            tail = exp(-abs(x))
+            sigmoid = 1.0 / (1.0 + tail)
+            d_found[j] = sigmoid if x >= 0.0 else tail * sigmoid
+            free_found[j] = -max(x, 0.0) - log(1.0 + tail)
+        d_found[i] = 0.0
+        free_found[i] = 0.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _worth(
+    before: NDArray[np.float64], i: int, pairs: NDArray[np.float64], noise: float
+) -> float:
+    """Return the part of s(U) in which item i takes part.
+
+    With noise no step has less than its share of the uniform choice; about that is what a
+    contradicted precedence can cost.
+    """
+    n = len(before)
+    total = 0.0
+    for j in range(n):
+        after, until = before[j, i], before[i, j]  # j was seen before i; i before j
+        if after > 0.0:
+            free = pairs[2, j]
+            if noise > 0.0:
+                free = np.log((1.0 - noise) * np.exp(free) + noise / n)
+            total += after * (free + _WORTH * pairs[1, j])
+        if until > 0.0:
+            free = pairs[3, j]
+            if noise > 0.0:
+                free = np.log((1.0 - noise) * np.exp(free) + noise / n)
+            total += until * (free + _WORTH * pairs[0, j])
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _put(pairs: Pairs, i: int, values: NDArray[np.float64]) -> None:
+    """Write the pairs of item i."""
+    for j in range(values.shape[1]):
+        pairs.D[i, j], pairs.D_t[j, i] = values[0, j], values[0, j]
+        pairs.D[j, i], pairs.D_t[i, j] = values[1, j], values[1, j]
+        pairs.log_free[i, j], pairs.log_free_t[j, i] = values[2, j], values[2, j]
+        pairs.log_free[j, i], pairs.log_free_t[i, j] = values[3, j], values[3, j]
+
+
+@njit(cache=True, nogil=True)
+def _likelihood(rows: Rows, pairs: Pairs, beta: float, noise: float) -> float:
+    nowhere, no_steps = np.empty((0, 0)), np.empty(0)
+    return trace_pass(
+        pairs.D,
+        pairs.D_t,
+        pairs.log_free,
+        pairs.log_free_t,
+        rows.members,
+        rows.offsets,
+        rows.n_listed,
+        rows.counts,
+        beta,
+        noise,
+        False,
+        nowhere,
+        nowhere,
+        no_steps,
+    )[0]

@@ -1,0 +1,246 @@
+"""Chains of NUTS, each run to its end by one call: nutpie's, and one that moves items in between."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from threading import Event, Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from posetta.data import Traces
+from posetta.infer import compiled_callbacks as callbacks
+from posetta.infer.item_moves import move_items, rows_of
+from posetta.infer.methods import RelaxedNUTS
+from posetta.infer.natural_gradient import Gaussian
+from posetta.infer.no_u_turn import Place, transition
+from posetta.model.model import Model
+from posetta.model.target import Target
+from posetta.rng import child
+
+with warnings.catch_warnings():
+    # ArviZ, which nutpie loads, announces its next major version at every import.
+    warnings.simplefilter("ignore", FutureWarning)
+    import nutpie
+    from nutpie.compile_pymc import CompiledPyMCModel
+
+Drawn = dict[str, NDArray[Any]]
+"""Points and statistics of a chain by nutpie's names, the warm-up left out."""
+_LOOK_SECONDS, _PAUSE = 0.05, 0.005
+_JUMPING_SHARE = 0.2
+"""Of the warm-up, when step size and masses are found: draws begin where jumps have led."""
+
+
+class Chain:
+    """One chain of nutpie. Called with an event, it runs until it is done or the event is set.
+
+    With a frame it walks in the coordinates of that Gaussian, and starts from a draw of it.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        settings: RelaxedNUTS,
+        start: NDArray[np.float64],
+        seed: int,
+        c: int,
+        frame: Gaussian | None = None,
+        deadline: float = np.inf,
+    ) -> None:
+        size = target.n_parameters
+        self.target, self.settings, self.frame, self.deadline = target, settings, frame, deadline
+        self.generator = child(seed, "nuts", c)
+        noise = self.generator.standard_normal(size)
+        # nutpie refuses a gradient that is exactly 0 anywhere, as at the mode of a prior.
+        self.start = start + 1e-3 * noise if frame is None else noise
+        self.block = callbacks.pack(target, frame)
+        self.total = settings.warmup + settings.draws * settings.thin
+        self.finished = False
+        self.drawn: Drawn = {}
+        """What was drawn, once the chain has ended."""
+        self._lock = Lock()
+        self._sampler: Any = None
+
+    @property
+    def n_done(self) -> int:
+        """Iterations so far, warm-up included."""
+        return int(self.block[callbacks.DRAWS_SO_FAR])
+
+    @property
+    def n_gradients(self) -> int:
+        """Gradients so far, warm-up included."""
+        return int(self.block[callbacks.GRADIENTS_SO_FAR])
+
+    def __call__(self, stop: Event) -> None:
+        """Run; `drawn` then holds what was drawn, and `finished` says whether that is all."""
+        settings = self.settings
+        found, self.finished = self._sample(settings.warmup, settings.draws * settings.thin, stop)
+        self.drawn = _drawn(found)
+
+    def so_far(self) -> Drawn:
+        """Return log densities and divergences of the draws so far, the warm-up left out."""
+        with self._lock:
+            if self.drawn:
+                return self.drawn
+            if self._sampler is None:  # the thread is about to begin, or about to end
+                return {"logp": np.empty(0), "diverging": np.empty(0, dtype=bool)}
+            with _no_draws_are_no_wonder():
+                return _statistics(self._sampler.inspect(), "logp", "diverging")
+
+    def _sample(self, warmup: int, draws: int, stop: Event, **more: Any) -> tuple[Any, bool]:
+        """Run nutpie; return what it found, and whether it came to its end."""
+        size = self.target.n_parameters
+        # One sampler for each chain: chain 2 is the same whether two or eight of them run.
+        model = CompiledPyMCModel(
+            dims={},
+            compiled_logp_func=callbacks.log_density_callback,
+            compiled_expand_func=callbacks.keep_callback,
+            initial_point_func=lambda _: self.start,
+            shared_data={},
+            user_data=self.block,
+            n_expanded=size,
+            shape_info=(["point"], [slice(0, size)], [(size,)]),
+            logp_func=None,
+            expand_func=None,
+            _n_dim=size,
+            _shapes={"point": (size,)},
+            _coords={},
+        )
+        sampler: Any = nutpie.sample(
+            model,
+            draws=draws,
+            tune=warmup,
+            chains=1,
+            cores=1,
+            seed=int(self.generator.integers(2**32)),
+            low_rank_modified_mass_matrix=self.settings.mass_matrix == "low-rank",
+            target_accept=self.settings.target_accept,
+            maxdepth=self.settings.max_depth,
+            progress_bar=False,
+            blocking=False,
+            **more,
+        )
+        self._sampler = sampler
+        found = None
+        # A pause without the lock lets `so_far` have its turn.
+        while found is None and not stop.wait(_PAUSE) and time.perf_counter() < self.deadline:
+            # Its `is_finished` raises as long as the answer is no, so this is the way to ask.
+            with self._lock, suppress(TimeoutError):
+                found = sampler.wait(timeout=_LOOK_SECONDS)
+        with self._lock, _no_draws_are_no_wonder():
+            self._sampler = None
+            return (sampler.abort(), False) if found is None else (found, True)
+
+
+class JumpingChain(Chain):
+    """A chain that moves single items between two trajectories, as `RelaxedNUTS.jumps` says.
+
+    nutpie finds step size and masses in the first part of the warm-up.
+    """
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self._kept: dict[str, list[Any]] = {name: [] for name in ("point", *_STATISTICS)}
+
+    def __call__(self, stop: Event) -> None:
+        """Run; `drawn` then holds what was drawn, and `finished` says whether that is all."""
+        tune = self.settings.warmup - int(_JUMPING_SHARE * self.settings.warmup)
+        # nutpie's first draw after its warm-up is an iteration of ours like any other.
+        found, adapted = self._sample(tune - 1, 1, stop, store_mass_matrix=True)
+        if adapted:
+            self._walk(found, stop)
+        self.drawn = self._so_far()
+        self.finished = self.n_done == self.total
+
+    def so_far(self) -> Drawn:
+        """Return log densities and divergences of the draws so far, the warm-up left out."""
+        return self._so_far()
+
+    def _so_far(self) -> Drawn:
+        length = len(self._kept["n_steps"])  # the last that an iteration writes
+        kept = {name: np.array(values[:length]) for name, values in self._kept.items()}
+        kept["point"] = kept["point"].reshape(length, self.target.n_parameters)
+        kept["diverging"] = kept["diverging"].astype(bool)
+        return kept
+
+    def _walk(self, found: Any, stop: Event) -> None:
+        adapted = found["sample_stats"]
+        step_size = float(adapted["step_size_bar"].to_numpy()[0, -1])
+        variance = np.ascontiguousarray(adapted["mass_matrix_inv"].to_numpy()[0, -1])
+        w = found["posterior"]["point"].to_numpy()[0, -1]
+        rows = rows_of(self.target.traces)
+        n_jumps = self.settings.jumps_of(self.target.traces.n_items) * self.target.traces.n_items
+        place = Place(np.empty_like(w), np.empty_like(w))
+        log_density = self._arrive(place, w)
+        while (
+            self.n_done < self.total
+            and not stop.is_set()
+            and time.perf_counter() < self.deadline
+        ):
+            log_density, n_steps, diverging, saturated = transition(
+                self.block,
+                place,
+                log_density,
+                variance,
+                step_size,
+                self.settings.max_depth,
+                self.generator,
+            )
+            w = self._leave(place)
+            w, n_moved = move_items(rows, self.target, w, n_jumps, self.generator)
+            if n_moved:
+                log_density = self._arrive(place, w)
+            self.block[callbacks.GRADIENTS_SO_FAR] += n_steps
+            self.block[callbacks.DRAWS_SO_FAR] += 1
+            if self.n_done > self.settings.warmup:
+                self._keep(w, log_density, diverging, saturated, n_steps)
+
+    def _keep(self, *values: Any) -> None:
+        for name, value in zip(self._kept, values, strict=True):
+            self._kept[name].append(value)
+
+    def _arrive(self, place: Place, w: NDArray[np.float64]) -> float:
+        """Bring ``place`` to ``w``; return the log density there."""
+        frame = self.frame
+        place.point[:] = (
+            w if frame is None else solve_triangular(frame.factor, w - frame.mean, lower=True)
+        )
+        return float(callbacks.packed_log_density(self.block, place.point, place.gradient))
+
+    def _leave(self, place: Place) -> NDArray[np.float64]:
+        """Return the coordinates w of ``place``."""
+        return place.point.copy() if self.frame is None else self.frame.at(place.point)
+
+
+_STATISTICS = ("logp", "diverging", "maxdepth_reached", "n_steps")
+
+
+def compile_walk() -> float:
+    """Compile, or load, what a jumping chain calls; return the seconds that took."""
+    began = time.perf_counter()
+    target = Target(Model(dim=1), Traces.from_lists([], items=["a", "b"]))
+    settings = RelaxedNUTS(draws=4, warmup=20, jumps=1)
+    JumpingChain(target, settings, np.zeros(target.n_parameters), 0, 0)(Event())
+    return time.perf_counter() - began
+
+
+@contextmanager
+def _no_draws_are_no_wonder() -> Iterator[None]:
+    """Silence ArviZ, which finds it odd that a chain has no draws; `nuts._stacked` says it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        yield
+
+
+def _drawn(found: Any) -> Drawn:
+    """Return points and statistics of what nutpie found."""
+    return {"point": found["posterior"]["point"].to_numpy()[0], **_statistics(found, *_STATISTICS)}
+
+
+def _statistics(found: Any, *names: str) -> Drawn:
+    return {name: found["sample_stats"][name].to_numpy()[0] for name in names}
