@@ -22,7 +22,8 @@ from posetta.infer import nuts
 from posetta.infer.frame import fitted_frame
 from posetta.infer.methods import MassMatrix
 from posetta.infer.natural_gradient import Gaussian
-from posetta.infer.nuts import Chain, _agreement, _sampler_diagnostics, _stacked, _status
+from posetta.infer.nuts import _agreement, _sampler_diagnostics, _stacked, _status
+from posetta.infer.nuts_chains import Chain
 from posetta.infer.score_batch import score_batch
 from posetta.infer.start import prior_point
 from posetta.model.latent import product_order
@@ -30,6 +31,7 @@ from posetta.model.relaxed import relaxed_trace_log_likelihood
 from posetta.model.target import Target
 from posetta.posterior.diagnostics import effective_size
 from posetta.posterior.io import summary
+from posetta.side_by_side import run_side_by_side
 
 # Without a short hard chain first, whose kernel takes long to compile.
 QUICK = {"starts": ("traces", "prior")}
@@ -370,17 +372,23 @@ def test_progress_is_reported() -> None:
 
 def test_running_chains_tell_how_well_they_agree() -> None:
     target = Target(Model(), some_traces(8, 14))
-    settings = RelaxedNUTS(draws=2000, warmup=50, chains=2, **QUICK)
+    settings = RelaxedNUTS(draws=6000, warmup=50, chains=2, **QUICK)
     starts = [prior_point(target, np.random.default_rng(c)) for c in range(2)]
     chains = [Chain(target, settings, start, 0, c) for c, start in enumerate(starts)]
-    while min(len(chain.so_far()["logp"]) for chain in chains) < 20:
-        for chain in chains:
-            chain.finishes_within(0.01)
-    words = _agreement(chains)
+    looked: list[NDArray[np.float64]] = []
+    words: list[str] = []
+
+    def look() -> None:
+        early = [chain.so_far()["logp"] for chain in chains]
+        if not looked and min(len(one) for one in early) >= 20:
+            words.extend(_agreement(chains))
+            looked.extend(early)
+
+    assert not run_side_by_side(chains, look)
     assert words[0].startswith("R-hat ")
-    looked = [chain.so_far()["logp"] for chain in chains]
     for chain, early in zip(chains, looked, strict=True):
-        np.testing.assert_array_equal(chain.collect()["logp"][: len(early)], early)
+        assert 20 <= len(early) < 6000
+        np.testing.assert_array_equal(chain.drawn["logp"][: len(early)], early)
 
 
 def test_diagnostics_have_the_words_of_the_result_file() -> None:
@@ -470,6 +478,7 @@ def test_a_random_dimension_is_refused() -> None:
         ("chains", 0),
         ("thin", 0),
         ("max_depth", 0),
+        ("jumps", -1),
         ("target_accept", 1.0),
         ("target_accept", float("nan")),
         ("mass_matrix", "dense"),

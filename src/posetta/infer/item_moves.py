@@ -143,9 +143,7 @@ def _row_log_prior(row: NDArray[np.float64], rho: float) -> float:
     return -0.5 * (square - rho / (1.0 + (len(row) - 1) * rho) * total * total) / (1.0 - rho)
 
 
-@njit(
-    cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "arcp"}
-)
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "arcp"})
 def _pairs_of(
     row: NDArray[np.float64],
     columns: NDArray[np.float64],
@@ -181,9 +179,7 @@ def _pairs_of(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _worth(
-    before: NDArray[np.float64], i: int, pairs: NDArray[np.float64], noise: float
-) -> float:
+def _worth(before: NDArray[np.float64], i: int, pairs: NDArray[np.float64], noise: float) -> float:
     """Return the part of s(U) in which item i takes part.
 
     With noise no step has less than its share of the uniform choice; about that is what a

@@ -51,8 +51,6 @@ class Sweeps(NamedTuple):
 
 
 _ITEMS_FOR_DIM_RUNGS, _DIM_RUNGS = 20, 16
-_ITEMS_FOR_ANY_START = 40
-_JUMPS = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +119,10 @@ class HardMCMC:
         check_positive(self, "max_seconds")
 
 
+_FEW_ITEMS = 40
+_JUMPS, _ITERATIONS_A_DRAW = 10, 8  # with more than a few items
+
+
 @dataclass(frozen=True, kw_only=True)
 class RelaxedNUTS:
     """The no-U-turn sampler on the relaxed posterior."""
@@ -130,8 +132,8 @@ class RelaxedNUTS:
     warmup: int = 500
     """Iterations before the first draw; step size and mass matrix adapt only then."""
     chains: int = 4
-    thin: int = 1
-    """Iterations for each draw that is kept."""
+    thin: int | None = None
+    """Iterations for each draw that is kept. None: see `thin_of`."""
     max_seconds: float | None = None
     """Stop after this time and give back what was drawn."""
     target_accept: float = 0.8
@@ -157,7 +159,7 @@ class RelaxedNUTS:
         from hard chains, each of which was arranged on its own.
         """
         usual: tuple[StartKind, ...] = ("hard", "traces", "hard", "prior")
-        starts = self.starts or (usual if n_items <= _ITEMS_FOR_ANY_START else ("hard",))
+        starts = self.starts or (usual if n_items <= _FEW_ITEMS else ("hard",))
         return starts[chain % len(starts)]
 
     def scales(self, n_items: int) -> MassMatrix:
@@ -166,8 +168,17 @@ class RelaxedNUTS:
         With more than 40 items trajectories are about half as long in the coordinates of a fitted
         Gaussian. With fewer, chains start far from each other, where one Gaussian says little.
         """
-        usual: MassMatrix = "diagonal" if n_items <= _ITEMS_FOR_ANY_START else "full-rank"
+        usual: MassMatrix = "diagonal" if n_items <= _FEW_ITEMS else "full-rank"
         return self.mass_matrix or usual
+
+    def thin_of(self, n_items: int) -> int:
+        """Return the iterations for each draw that is kept.
+
+        Up to 40 items chains agree within a few hundred iterations, with 50 after some thousands:
+        single items have to move to where they are in the other chains.
+        """
+        usual = 1 if n_items <= _FEW_ITEMS else _ITERATIONS_A_DRAW
+        return usual if self.thin is None else self.thin
 
     def jumps_of(self, n_items: int) -> int:
         """Return the proposals for each item between two trajectories.
@@ -175,17 +186,23 @@ class RelaxedNUTS:
         Up to 40 items trajectories alone find their way. With more of them an item may stay for
         good where others hold it from both sides.
         """
-        usual = 0 if n_items <= _ITEMS_FOR_ANY_START else _JUMPS
+        alone = n_items <= _FEW_ITEMS or self.mass_matrix == "low-rank"
+        usual = 0 if alone else _JUMPS
         return usual if self.jumps is None else self.jumps
 
     def __post_init__(self) -> None:
-        check_whole(self, draws=4, warmup=20, chains=1, thin=1, max_depth=1)
+        check_whole(self, draws=4, warmup=20, chains=1, max_depth=1)
+        given = {"thin": 1, "jumps": 0}
+        check_whole(self, **{k: v for k, v in given.items() if getattr(self, k) is not None})
         check_positive(self, "max_seconds")
         _check_share(self, "target_accept")
-        if self.jumps is not None:
-            check_whole(self, jumps=0)
         if self.mass_matrix is not None:
             choice(self.mass_matrix, get_args(MassMatrix), "mass_matrix")
+        if self.jumps and self.mass_matrix == "low-rank":
+            raise SettingError(
+                f"jumps={self.jumps} goes with no low-rank mass_matrix: set jumps = 0, or another "
+                "mass_matrix."
+            )
         if self.starts is not None:
             _check_starts(self.starts)
 

@@ -144,9 +144,12 @@ def put_together(
 def _in_full(settings: RelaxedNUTS, traces: Traces) -> RelaxedNUTS:
     """Return the settings with the choices that these data ask for, where none were made."""
     n = traces.n_items
-    starts = tuple(settings.start_of(c, n) for c in range(settings.chains))
     return replace(
-        settings, mass_matrix=settings.scales(n), starts=starts, jumps=settings.jumps_of(n)
+        settings,
+        thin=settings.thin_of(n),
+        mass_matrix=settings.scales(n),
+        jumps=settings.jumps_of(n),
+        starts=tuple(settings.start_of(c, n) for c in range(settings.chains)),
     )
 
 
@@ -203,13 +206,14 @@ def _posterior(
     seconds: dict[str, float],
     started: float,
 ) -> Posterior:
-    drawn, left_out = _stacked(chains, settings.thin)
+    thin = settings.thin_of(target.traces.n_items)
+    drawn, left_out = _stacked(chains, thin)
     statistics = {ours: drawn[theirs] for ours, theirs in _STATISTICS.items()}
     draws = replace(draws_of(target, drawn["point"]), statistics=statistics)
     quantities = {"log_density": draws.statistics["lp"]}
     quantities |= {name: draws.scalars[name] for name in target.inferred}
     diagnostics = chain_diagnostics(quantities, draws.closure_bits, draws.latent)
-    diagnostics |= _sampler_diagnostics(chains, settings.thin)
+    diagnostics |= _sampler_diagnostics(chains, thin)
     diagnostics["gradients"] = gradients
     status, warnings_ = _status(diagnostics, stopped)
     warnings_ += left_out + words
@@ -228,7 +232,8 @@ def _posterior(
 
 def _words(chains: list[Chain], settings: RelaxedNUTS, seconds: float) -> str:
     """Say how far the chains have come, and how fast."""
-    kept = (min(chain.n_done for chain in chains) - settings.warmup) // settings.thin
+    thin = settings.thin_of(chains[0].target.traces.n_items)
+    kept = (min(chain.n_done for chain in chains) - settings.warmup) // thin
     rate = sum(chain.n_gradients for chain in chains) / max(seconds, 1e-3)
     return f"{f'{kept} draws a chain' if kept > 0 else 'warming up'}, {rate:,.0f} gradients/s"
 
@@ -246,9 +251,7 @@ def _agreement(chains: list[Chain]) -> list[str]:
     return words
 
 
-def _stacked(
-    chains: list[Drawn], thin: int
-) -> tuple[dict[str, NDArray[Any]], tuple[str, ...]]:
+def _stacked(chains: list[Drawn], thin: int) -> tuple[dict[str, NDArray[Any]], tuple[str, ...]]:
     """Return points and statistics as (chain, draw, ...), every ``thin``-th draw of each chain.
 
     A run that was stopped may have chains of several lengths: all are cut to the shortest, and

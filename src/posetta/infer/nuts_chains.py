@@ -1,4 +1,4 @@
-"""Chains of NUTS, each run to its end by one call: nutpie's, and one that moves items in between."""
+"""Chains of NUTS, each run to its end by one call: nutpie's, and one that moves items too."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Chain:
         # nutpie refuses a gradient that is exactly 0 anywhere, as at the mode of a prior.
         self.start = start + 1e-3 * noise if frame is None else noise
         self.block = callbacks.pack(target, frame)
-        self.total = settings.warmup + settings.draws * settings.thin
+        self.total = settings.warmup + settings.draws * settings.thin_of(target.traces.n_items)
         self.finished = False
         self.drawn: Drawn = {}
         """What was drawn, once the chain has ended."""
@@ -78,8 +78,8 @@ class Chain:
 
     def __call__(self, stop: Event) -> None:
         """Run; `drawn` then holds what was drawn, and `finished` says whether that is all."""
-        settings = self.settings
-        found, self.finished = self._sample(settings.warmup, settings.draws * settings.thin, stop)
+        warmup = self.settings.warmup
+        found, self.finished = self._sample(warmup, self.total - warmup, stop)
         self.drawn = _drawn(found)
 
     def so_far(self) -> Drawn:
@@ -178,9 +178,7 @@ class JumpingChain(Chain):
         place = Place(np.empty_like(w), np.empty_like(w))
         log_density = self._arrive(place, w)
         while (
-            self.n_done < self.total
-            and not stop.is_set()
-            and time.perf_counter() < self.deadline
+            self.n_done < self.total and not stop.is_set() and time.perf_counter() < self.deadline
         ):
             log_density, n_steps, diverging, saturated = transition(
                 self.block,
