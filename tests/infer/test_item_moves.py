@@ -248,7 +248,7 @@ def test_what_follows_from_the_number_of_items() -> None:
     assert [RelaxedNUTS().thin_of(n) for n in (40, 41)] == [1, 8]
     assert RelaxedNUTS(thin=3).thin_of(41) == 3
     assert RelaxedNUTS().jumps_of(40) == 0
-    assert RelaxedNUTS().jumps_of(41) == 10
+    assert RelaxedNUTS().jumps_of(41) == 30
     assert RelaxedNUTS(jumps=0).jumps_of(41) == 0
     assert RelaxedNUTS(mass_matrix="low-rank").jumps_of(41) == 0
     with pytest.raises(SettingError, match="jumps"):

@@ -26,8 +26,8 @@ from posetta.model.relaxed_kernel import soft_margins, soft_precedence, trace_pa
 from posetta.model.target import Parameters, Target
 from posetta.model.vector_math import exp, log
 
-# Steps of a coordinate, in units of the latent's prior sd of 1: trajectories do the short ones.
-_STEPS = np.array([0.3, 1.0])
+# Step of a coordinate: the latent's prior sd. Trajectories do the short ones.
+_STEP = 1.0
 # c above. At 50 items the two stages then differ by 2 to 5 (sd), without it by 8 to 30.
 _WORTH = 0.1
 
@@ -121,16 +121,19 @@ def _moves(
 
 @njit(cache=True, nogil=True)
 def _propose(row: NDArray[np.float64], generator: Any) -> None:
-    """Trade the places in two columns, or step in one or more columns: both ways equally likely."""
+    """Trade the places in two columns, or step in two or more: both ways equally likely.
+
+    Steps in one column are left to the trajectories: most of them are accepted or refused late,
+    and lead nowhere new.
+    """
     dim = len(row)
     first = int(generator.random() * dim)
     if dim > 1 and generator.random() < 0.5:
         second = (first + 1 + int(generator.random() * (dim - 1))) % dim
         row[first], row[second] = row[second], row[first]
         return
-    step = _STEPS[int(generator.random() * len(_STEPS))]
-    for k in range(1 + int(generator.random() * dim)):
-        row[(first + k) % dim] += step * generator.standard_normal()
+    for k in range(min(dim, 2 + int(generator.random() * (dim - 1)))):
+        row[(first + k) % dim] += _STEP * generator.standard_normal()
 
 
 @njit(cache=True, nogil=True)

@@ -120,7 +120,7 @@ class HardMCMC:
 
 
 _FEW_ITEMS = 40
-_JUMPS, _ITERATIONS_A_DRAW = 10, 8  # with more than a few items
+_JUMPS, _ITERATIONS_A_DRAW = 30, 8  # with more than a few items
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -216,6 +216,8 @@ class JumpingChain(Chain):
 
 
 _STATISTICS = ("logp", "diverging", "maxdepth_reached", "n_steps")
+_FILTERS = Lock()
+"""Filters of warnings belong to all threads: two chains would put back each other's."""
 
 
 def compile_walk() -> float:
@@ -230,7 +232,7 @@ def compile_walk() -> float:
 @contextmanager
 def _no_draws_are_no_wonder() -> Iterator[None]:
     """Silence ArviZ, which finds it odd that a chain has no draws; `nuts._stacked` says it."""
-    with warnings.catch_warnings():
+    with _FILTERS, warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         yield
 
