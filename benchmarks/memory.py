@@ -32,7 +32,14 @@ CHAINS = 4
 SHORT: dict[str, Callable[[int], Settings]] = {
     "hard": lambda d: po.HardMCMC(draws=d, warmup=1, thin=1, chains=CHAINS, rungs=1),
     "nuts": lambda d: po.RelaxedNUTS(
-        draws=d, warmup=20, max_depth=1, chains=CHAINS, starts=("prior",), max_seconds=60.0
+        draws=d,
+        warmup=20,
+        thin=1,
+        jumps=1,
+        max_depth=1,
+        chains=CHAINS,
+        starts=("prior",),
+        max_seconds=60.0,
     ),  # the seconds bound the Gaussians of large orders, whose size does not depend on them
     "fullrank": lambda d: po.FullRankVI(
         draws=CHAINS * d, iterations=2, cooling=0, restarts=1, starts=("prior",)

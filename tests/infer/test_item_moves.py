@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from itertools import permutations
 from threading import Event
 
@@ -17,13 +18,16 @@ from posetta.data.evidence import PairEvidence
 from posetta.infer import compiled_callbacks as callbacks
 from posetta.infer import item_moves
 from posetta.infer.item_moves import move_items, rows_of
+from posetta.infer.methods import MassMatrix
+from posetta.infer.natural_gradient import Gaussian
 from posetta.infer.no_u_turn import Place, transition
-from posetta.infer.nuts_chains import JumpingChain
+from posetta.infer.nuts_chains import Drawn, JumpingChain
 from posetta.infer.start import prior_point
-from posetta.model.latent import product_order
+from posetta.model.latent import product_order, root_coefficients
 from posetta.model.relaxed import relaxed_trace_log_likelihood
 from posetta.model.target import Parameters, Target
 from posetta.posterior.diagnostics import effective_size
+from posetta.side_by_side import run_side_by_side
 
 QUICK = {"starts": ("traces", "prior")}
 
@@ -42,13 +46,22 @@ def test_pairs_of_a_row_are_those_of_the_model() -> None:
     np.testing.assert_array_equal(found[:, item], 0.0)
 
 
-def test_prior_of_a_row_is_its_gaussian() -> None:
+def test_a_proposal_moves_both_forms_of_a_row_alike() -> None:
     generator = np.random.default_rng(2)
-    rows = generator.normal(size=(2, 4))
-    for rho in (0.0, 0.3, 0.9):
-        gaussian = stats.multivariate_normal(cov=reference.covariance(rho, 4))
-        found = item_moves._row_log_prior(rows[0], rho) - item_moves._row_log_prior(rows[1], rho)
-        assert found == pytest.approx(gaussian.logpdf(rows[0]) - gaussian.logpdf(rows[1]))
+    for dim in (1, 2, 4):
+        for rho in (0.0, 0.3, 0.999):
+            root = root_coefficients(rho, 1.0 - rho, dim)
+            z = generator.normal(size=dim)
+            row = root[0] * z + root[1] * z.sum()
+            ways = set()
+            for _ in range(60):
+                before = row.copy()
+                item_moves._propose(row, z, root, generator)
+                ways.add((int((row != before).sum()), bool(np.isclose(row.sum(), before.sum()))))
+                np.testing.assert_allclose(row, root[0] * z + root[1] * z.sum(), atol=1e-9)
+            # Two columns that trade places keep their sum; steps go into two or more columns.
+            steps = {(k, False) for k in range(min(dim, 2), dim + 1)}
+            assert ways == steps | ({(2, True)} if dim > 1 else set())
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.1])
@@ -130,6 +143,81 @@ def test_moves_alone_draw_the_posterior(noise: float) -> None:
         assert abs(seen.mean() - expected) < 4.5 * error, (i, j)
 
 
+def turns(stretch: list[NDArray], variance: NDArray) -> bool:
+    way = variance * (np.sum(stretch, axis=0) - 0.5 * (stretch[0] + stretch[-1]))
+    return stretch[0] @ way <= 0.0 or stretch[-1] @ way <= 0.0
+
+
+def slow_transition(target, x, variance, step_size, max_depth, generator):
+    """All leaves kept, all aligned stretches looked at; the same random numbers in the same order.
+
+    Returns the new point, the number of gradients, and why the trajectory ended.
+    """
+    value, gradient = target.log_density_and_grad(x)
+    p = generator.standard_normal(len(x)) / np.sqrt(variance)
+    start = 0.5 * p @ (variance * p) - value
+    ends = [(x, p, gradient), (x, p, gradient)]
+    trajectory = [p]  # in the order of time
+    chosen, weight, n_steps = x, 0.0, 0
+    for depth in range(max_depth):
+        forwards = generator.random() < 0.5
+        step = step_size if forwards else -step_size
+        here, momentum, slope = ends[forwards]
+        leaves, half_weight, half_chosen = [], -np.inf, None
+        for leaf in range(2**depth):
+            momentum = momentum + 0.5 * step * slope
+            here = here + step * variance * momentum
+            value, slope = target.log_density_and_grad(here)
+            momentum = momentum + 0.5 * step * slope
+            n_steps += 1
+            error = 0.5 * momentum @ (variance * momentum) - value - start
+            if not error < 1000.0:
+                return chosen, n_steps, "diverged"
+            half_weight = np.logaddexp(half_weight, -error)
+            if -generator.standard_exponential() < -error - half_weight:
+                half_chosen = here
+            leaves.append(momentum)
+            length = 2
+            while (leaf + 1) % length == 0:
+                if turns(leaves[-length:], variance):
+                    return chosen, n_steps, f"turned within, {length}"
+                length *= 2
+        ends[forwards] = (here, momentum, slope)
+        if -generator.standard_exponential() < half_weight - weight:
+            chosen = half_chosen
+        weight = np.logaddexp(weight, half_weight)
+        trajectory = trajectory + leaves if forwards else leaves[::-1] + trajectory
+        if turns(trajectory, variance):
+            return chosen, n_steps, "turned"
+    return chosen, n_steps, "saturated"
+
+
+def test_a_transition_is_that_of_a_slow_one() -> None:
+    traces = some_traces(4, 6)
+    target = Target(Model(dim=2), traces)
+    block = callbacks.pack(target)
+    size = target.n_parameters
+    variance = np.linspace(0.3, 2.0, size)
+    ends = set()
+    for seed in range(300):
+        point = prior_point(target, np.random.default_rng(seed))
+        step = (0.02, 0.1, 0.4, 1.0, 3.0)[seed % 5]
+        expected, steps, why = slow_transition(
+            target, point, variance, step, 5, np.random.default_rng(seed)
+        )
+        place = Place(point.copy(), np.empty(size))
+        value = callbacks.packed_log_density(block, place.point, place.gradient)
+        value, n_steps, diverged, saturated = transition(
+            block, place, value, variance, step, 5, np.random.default_rng(seed)
+        )
+        assert n_steps == steps, why
+        assert (diverged, saturated) == (why == "diverged", why == "saturated")
+        np.testing.assert_allclose(place.point, expected, rtol=1e-7, atol=1e-9)
+        assert value == pytest.approx(target.log_density(place.point))
+        ends.add(why)
+    assert ends >= {"diverged", "saturated", "turned", "turned within, 2", "turned within, 8"}
+
+
 def test_transitions_keep_a_gaussian() -> None:
     """Without traces and with fixed scalars the target is N(0, I), whatever the masses say."""
     empty = Traces.from_lists([], items=["a", "b", "c"])
@@ -178,6 +266,20 @@ def test_transitions_say_when_they_saturate_and_diverge() -> None:
     assert (log_density, n_steps, diverged, saturated) == (before, 1, True, False)
 
 
+def test_nutpie_tells_variances() -> None:
+    """What it calls the inverse of the masses: variances, not standard deviations."""
+    empty = Traces.from_lists([], items=["a", "b", "c"])
+    target = Target(Model(dim=2, rho=0.5, beta=1.0, gamma=1.0), empty)
+    scales = np.array([0.1, 0.3, 1.0, 3.0, 10.0, 1.0])
+    frame = Gaussian(np.zeros(6), np.diag(scales))
+    settings = RelaxedNUTS(draws=4, warmup=400)
+    chain = JumpingChain(target, settings, np.zeros(6), 0, 0, frame)
+    found, finished = chain._sample(400, 1, Event(), store_mass_matrix=True)
+    assert finished
+    variance = found["sample_stats"]["mass_matrix_inv"].to_numpy()[0, -1]
+    assert (np.abs(np.log(variance * scales**2)) < np.log(2.5)).all()
+
+
 def test_jumps_draw_the_same_posterior_as_nutpie_alone() -> None:
     traces = some_traces(4, 10)
     quick = {"draws": 1500, "warmup": 300, "chains": 2, **QUICK}
@@ -212,15 +314,19 @@ def test_a_draw_comes_with_its_log_density() -> None:
             assert draws.statistics["lp"][0, d] == pytest.approx(target.log_density(point))
 
 
-def test_a_chain_of_jumps_is_one_of_its_seed() -> None:
+@pytest.mark.parametrize("masses", ["diagonal", "full-rank"])
+def test_a_chain_of_jumps_is_one_of_its_seed(masses: MassMatrix) -> None:
     traces = some_traces(5, 12)
-    short = {"draws": 20, "warmup": 30, "jumps": 2, **QUICK}
+    short = {"draws": 20, "warmup": 30, "jumps": 2, "mass_matrix": masses, **QUICK}
     two = fit(traces, RelaxedNUTS(chains=2, **short), seed=4)
+    with ThreadPoolExecutor(2) as pool:
+        apart = fit(traces, RelaxedNUTS(chains=2, **short), seed=4, executor=pool)
+    np.testing.assert_array_equal(two.draws.latent, apart.draws.latent)
     three = fit(traces, RelaxedNUTS(chains=3, **short), seed=4)
     other = fit(traces, RelaxedNUTS(chains=2, **short), seed=5)
     np.testing.assert_array_equal(two.draws.latent, three.draws.latent[:2])
     assert not np.array_equal(two.draws.latent, other.draws.latent)
-    assert two.settings["jumps"] == 2
+    assert (two.settings["jumps"], two.settings["thin"]) == (2, 1)
 
 
 def test_a_stopped_chain_of_jumps_gives_what_it_drew() -> None:
@@ -234,14 +340,18 @@ def test_a_stopped_chain_of_jumps_gives_what_it_drew() -> None:
 
 def test_a_running_chain_of_jumps_shows_its_draws() -> None:
     target = Target(Model(dim=2), some_traces(5, 14))
-    settings = RelaxedNUTS(draws=50, warmup=30, jumps=2, **QUICK)
+    settings = RelaxedNUTS(draws=20_000, warmup=30, jumps=2, **QUICK)
     chain = JumpingChain(target, settings, prior_point(target, np.random.default_rng(1)), 0, 0)
-    assert len(chain.so_far()["logp"]) == 0
-    chain(Event())
+    looked: list[Drawn] = [chain.so_far()]
+    assert not run_side_by_side([chain], lambda: looked.append(chain.so_far()))
     assert chain.finished
-    assert chain.n_done == chain.total == 80
-    assert len(chain.so_far()["logp"]) == 50
-    assert chain.drawn["point"].shape == (50, target.n_parameters)
+    assert chain.n_done == chain.total == 20_030
+    assert chain.drawn["point"].shape == (20_000, target.n_parameters)
+    lengths = [len(early["logp"]) for early in looked]
+    assert any(0 < length < 20_000 for length in lengths)
+    for early, length in zip(looked, lengths, strict=True):
+        for name, values in early.items():
+            np.testing.assert_array_equal(values, chain.drawn[name][:length])
 
 
 def test_what_follows_from_the_number_of_items() -> None:

@@ -238,6 +238,7 @@ def test_settings_tell_what_was_chosen() -> None:
     post = fit(some_traces(4, 9), RelaxedNUTS(draws=4, warmup=20, chains=2), seed=4)
     assert post.settings["mass_matrix"] == "diagonal"
     assert list(post.settings["starts"]) == ["hard", "traces"]
+    assert (post.settings["thin"], post.settings["jumps"]) == (1, 0)
 
 
 def test_divergences_between_kept_draws_and_in_the_tail_of_a_chain_count() -> None:

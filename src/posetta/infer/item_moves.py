@@ -19,11 +19,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from posetta.data import Traces
 from posetta.data.evidence import PairEvidence
+from posetta.model.latent import root_coefficients
 from posetta.model.relaxed_kernel import soft_margins, soft_precedence, trace_pass
-from posetta.model.target import Parameters, Target
+from posetta.model.target import Target
 from posetta.model.vector_math import exp, log
 
 # Step of a coordinate: the latent's prior sd. Trajectories do the short ones.
@@ -61,34 +63,35 @@ def move_items(
 ) -> tuple[NDArray[np.float64], int]:
     """Make ``count`` proposals from the coordinates ``w``; return where they end, and how many led
     somewhere else."""
-    at = target.constrain(w)
-    latent = at.latent.copy()
-    scalars = (at.rho, at.beta, at.gamma, at.noise)
-    accepted = _moves(rows, latent, scalars, target.model.tau, count, generator)
+    at, dim = target.constrain(w), target.dim
+    scalars = (float(at.beta), float(at.gamma), float(target.model.tau), float(at.noise))
+    # As in the target: near rho = 1 the difference is lost.
+    one_minus_rho = expit(-w[at.latent.size]) if "rho" in target.inferred else 1.0 - at.rho
+    root = root_coefficients(at.rho, float(one_minus_rho), dim)
     moved = w.copy()
-    n_latent = latent.size
-    # The scalars keep their coordinates: through their own scale they would be rounded.
-    moved[:n_latent] = target.unconstrain(Parameters(latent, *scalars))[:n_latent]
+    z = moved[: at.latent.size].reshape(-1, dim)
+    accepted = _moves(rows, z, at.latent.T.copy(), root, scalars, count, generator)
     return moved, accepted
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _moves(
     rows: Rows,
-    latent: NDArray[np.float64],
+    z: NDArray[np.float64],
+    columns: NDArray[np.float64],
+    root: tuple[float, float],
     scalars: tuple[float, float, float, float],
-    tau: float,
     count: int,
     generator: Any,
 ) -> int:
-    rho, beta, gamma, noise = scalars
-    n, dim = latent.shape
+    """Move the rows of ``z``, and with them the ``columns`` of the latent; count how many moved."""
+    beta, gamma, tau, noise = scalars
+    n, dim = z.shape
     margins, D, log_free = np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
-    soft_margins(latent, tau, margins)
+    soft_margins(columns.T.copy(), tau, margins)
     soft_precedence(margins, gamma, D, log_free)
     pairs = Pairs(D, D.T.copy(), log_free, log_free.T.copy())
-    columns = latent.T.copy()
-    row = np.empty(dim)
+    row, row_z = np.empty(dim), np.empty(dim)
     # D and log(1 - D) from and to the item, as they are and as proposed.
     here, there = np.empty((4, n)), np.empty((4, n))
     likelihood = _likelihood(rows, pairs, beta, noise)
@@ -96,15 +99,17 @@ def _moves(
     for _ in range(count):
         i = int(generator.random() * n)
         for k in range(dim):
-            row[k] = columns[k, i]
-        prior = _row_log_prior(row, rho)
-        _propose(row, generator)
+            row[k], row_z[k] = columns[k, i], z[i, k]
+        _propose(row, row_z, root, generator)
+        prior = 0.0  # z is standard normal
+        for k in range(dim):
+            prior += 0.5 * (z[i, k] * z[i, k] - row_z[k] * row_z[k])
         for j in range(n):
             here[0, j], here[1, j] = pairs.D[i, j], pairs.D_t[i, j]
             here[2, j], here[3, j] = pairs.log_free[i, j], pairs.log_free_t[i, j]
         _pairs_of(row, columns, i, tau, gamma, there)
         worth = _worth(rows.before, i, there, noise) - _worth(rows.before, i, here, noise)
-        if -generator.standard_exponential() >= _row_log_prior(row, rho) - prior + worth:
+        if -generator.standard_exponential() >= prior + worth:
             continue
         _put(pairs, i, there)
         proposed = _likelihood(rows, pairs, beta, noise)
@@ -112,15 +117,19 @@ def _moves(
             likelihood = proposed
             accepted += 1
             for k in range(dim):
-                columns[k, i] = row[k]
+                columns[k, i], z[i, k] = row[k], row_z[k]
         else:
             _put(pairs, i, here)
-    latent[:] = columns.T
     return accepted
 
 
 @njit(cache=True, nogil=True)
-def _propose(row: NDArray[np.float64], generator: Any) -> None:
+def _propose(
+    row: NDArray[np.float64],
+    row_z: NDArray[np.float64],
+    root: tuple[float, float],
+    generator: Any,
+) -> None:
     """Trade the places in two columns, or step in two or more: both ways equally likely.
 
     Steps in one column are left to the trajectories: most of them are accepted or refused late,
@@ -131,19 +140,16 @@ def _propose(row: NDArray[np.float64], generator: Any) -> None:
     if dim > 1 and generator.random() < 0.5:
         second = (first + 1 + int(generator.random() * (dim - 1))) % dim
         row[first], row[second] = row[second], row[first]
+        row_z[first], row_z[second] = row_z[second], row_z[first]
         return
+    a, c = root
     for k in range(min(dim, 2 + int(generator.random() * (dim - 1)))):
-        row[(first + k) % dim] += _STEP * generator.standard_normal()
-
-
-@njit(cache=True, nogil=True)
-def _row_log_prior(row: NDArray[np.float64], rho: float) -> float:
-    """Log density of a latent row, up to what depends on rho only."""
-    square, total = 0.0, 0.0
-    for value in row:
-        square += value * value
-        total += value
-    return -0.5 * (square - rho / (1.0 + (len(row) - 1) * rho) * total * total) / (1.0 - rho)
+        step = _STEP * generator.standard_normal()
+        row[(first + k) % dim] += step
+        # The inverse of u = a z + c sum(z).
+        row_z[(first + k) % dim] += step / a
+        for other in range(dim):
+            row_z[other] -= step * c / (a * (a + dim * c))
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "arcp"})

@@ -87,10 +87,11 @@ class Chain:
         with self._lock:
             if self.drawn:
                 return self.drawn
-            if self._sampler is None:  # the thread is about to begin, or about to end
-                return {"logp": np.empty(0), "diverging": np.empty(0, dtype=bool)}
-            with _no_draws_are_no_wonder():
-                return _statistics(self._sampler.inspect(), "logp", "diverging")
+            if self._sampler is not None:  # else the thread is about to begin, or about to end
+                # Its `inspect` fails once the last draw is made, until `wait` has taken them all.
+                with suppress(AttributeError), _no_draws_are_no_wonder():
+                    return _statistics(self._sampler.inspect(), "logp", "diverging")
+            return {"logp": np.empty(0), "diverging": np.empty(0, dtype=bool)}
 
     def _sample(self, warmup: int, draws: int, stop: Event, **more: Any) -> tuple[Any, bool]:
         """Run nutpie; return what it found, and whether it came to its end."""
@@ -172,6 +173,8 @@ class JumpingChain(Chain):
         adapted = found["sample_stats"]
         step_size = float(adapted["step_size_bar"].to_numpy()[0, -1])
         variance = np.ascontiguousarray(adapted["mass_matrix_inv"].to_numpy()[0, -1])
+        if not (np.isfinite(variance).all() and (variance > 0.0).all()):
+            raise RuntimeError("nutpie gave no variances after its warm-up; use jumps = 0.")
         w = found["posterior"]["point"].to_numpy()[0, -1]
         rows = rows_of(self.target.traces)
         n_jumps = self.settings.jumps_of(self.target.traces.n_items) * self.target.traces.n_items
@@ -193,7 +196,7 @@ class JumpingChain(Chain):
             w, n_moved = move_items(rows, self.target, w, n_jumps, self.generator)
             if n_moved:
                 log_density = self._arrive(place, w)
-            self.block[callbacks.GRADIENTS_SO_FAR] += n_steps
+            self.block[callbacks.GRADIENTS_SO_FAR] += n_steps + (n_moved > 0)
             self.block[callbacks.DRAWS_SO_FAR] += 1
             if self.n_done > self.settings.warmup:
                 self._keep(w, log_density, diverging, saturated, n_steps)
@@ -212,7 +215,11 @@ class JumpingChain(Chain):
 
     def _leave(self, place: Place) -> NDArray[np.float64]:
         """Return the coordinates w of ``place``."""
-        return place.point.copy() if self.frame is None else self.frame.at(place.point)
+        if self.frame is None:
+            return place.point.copy()
+        w = np.empty_like(place.point)
+        callbacks.from_frame(self.block, place.point, w)
+        return w
 
 
 _STATISTICS = ("logp", "diverging", "maxdepth_reached", "n_steps")
