@@ -44,8 +44,8 @@ PICTURES = {
 BLOCK = re.compile(r"<!-- table: (\w+) / (.*?) -->\n.*?<!-- end -->", re.DOTALL)
 # What says nothing to a reader of the table, or is the same in all rows.
 LEFT_OUT = {
-    "outcome", "cores", "alone", "code", "error", "notes", "job", "data", "is_point",
-    "mean_length", "elpd_waic", "wall_seconds", "n_warnings",
+    "outcome", "cores", "error", "notes", "job", "data", "is_point", "mean_length", "elpd_waic",
+    "wall_seconds", "n_warnings",
 }  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from tests.model import reference
 from posetta import Model, RelaxedNUTS, SettingError, Traces, fit
 from posetta.data.evidence import PairEvidence
 from posetta.infer import compiled_callbacks as callbacks
-from posetta.infer import item_moves
+from posetta.infer import item_moves, methods
 from posetta.infer.item_moves import move_items, rows_of
 from posetta.infer.methods import MassMatrix
 from posetta.infer.natural_gradient import Gaussian
@@ -113,14 +113,18 @@ def posterior_from_the_prior(target: Target, count: int) -> tuple[NDArray, NDArr
     return product_order(latent), weights / weights.sum()
 
 
-@pytest.mark.parametrize("noise", [0.0, 0.2])
-def test_moves_alone_draw_the_posterior(noise: float) -> None:
+@pytest.mark.parametrize(
+    ("dim", "rho", "noise", "top_k"),
+    [(2, 0.5, 0.0, False), (2, 0.5, 0.2, False), (1, 0.0, 0.0, True), (4, 0.9, 0.0, True)],
+)
+def test_moves_alone_draw_the_posterior(dim: int, rho: float, noise: float, top_k: bool) -> None:
     """With fixed scalars the moves reach every latent: no trajectory is needed to be right.
 
-    Six pairs a case, each seen in both orders by some draws, compared at 4.5 standard errors.
+    Six pairs a case, each seen in both orders by some draws, compared at 4.5 standard errors: the
+    chance of a false alarm over all cases is below 1e-3.
     """
-    traces = some_traces(3, 3)
-    target = Target(Model(dim=2, rho=0.5, beta=1.0, gamma=2.0, noise=noise), traces)
+    traces = some_traces(3, 3, top_k=top_k)
+    target = Target(Model(dim=dim, rho=rho, beta=1.0, gamma=2.0, noise=noise), traces)
     orders, weights = posterior_from_the_prior(target, 60_000)
     generator = np.random.default_rng(6)
     rows = rows_of(traces)
@@ -133,7 +137,7 @@ def test_moves_alone_draw_the_posterior(noise: float) -> None:
             if step >= 100:
                 chain.append(target.constrain(w).latent)
         chains.append(chain)
-    drawn = product_order(np.array(chains).reshape(-1, 3, 2)).reshape(4, -1, 3, 3)
+    drawn = product_order(np.array(chains).reshape(-1, 3, dim)).reshape(4, -1, 3, 3)
     for i, j in permutations(range(3), 2):
         seen = drawn[:, :, i, j].astype(float)
         expected = weights @ orders[:, i, j]
@@ -281,6 +285,8 @@ def test_nutpie_tells_variances() -> None:
 
 
 def test_jumps_draw_the_same_posterior_as_nutpie_alone() -> None:
+    """Twelve pairs and four scalars, twice, at 4.5 joint standard errors; a pair that no draw of a
+    run has, or all, is compared as in `test_agrees_with_a_random_walk`."""
     traces = some_traces(4, 10)
     quick = {"draws": 1500, "warmup": 300, "chains": 2, **QUICK}
     one = fit(traces, RelaxedNUTS(**quick), Model(dim=2, noise=None), seed=4)
@@ -291,8 +297,9 @@ def test_jumps_draw_the_same_posterior_as_nutpie_alone() -> None:
         assert two.draws.n_draws == 1500
         error = np.hypot(one.precedence_se, two.precedence_se)
         apart = np.abs(one.precedence - two.precedence)
-        assert (apart < 4.5 * error + 0.002).all()
-        assert error.max() < 0.04
+        settled = (one.precedence_se == 0.0) | (two.precedence_se == 0.0)
+        assert (apart < np.where(settled, 0.005, 4.5 * error)).all()
+        assert error.max() < 0.04  # so that a pair 0.2 away cannot pass
         for name in ("rho", "beta", "gamma", "noise"):
             a, b = one.draws.scalars[name], two.draws.scalars[name]
             joint = sum(x.var() / effective_size(x, by_rank=False) for x in (a, b))
@@ -352,6 +359,33 @@ def test_a_running_chain_of_jumps_shows_its_draws() -> None:
     for early, length in zip(looked, lengths, strict=True):
         for name, values in early.items():
             np.testing.assert_array_equal(values, chain.drawn[name][:length])
+
+
+def test_many_items_take_all_of_it_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(methods, "_FEW_ITEMS", 4)
+    method = RelaxedNUTS(draws=60, warmup=100, chains=2)
+    post = fit(some_traces(5, 15), method, Model(dim=2), seed=3)
+    chosen = {name: post.settings[name] for name in ("thin", "jumps", "mass_matrix")}
+    assert chosen == {"thin": 8, "jumps": 30, "mass_matrix": "full-rank"}
+    assert set(post.settings["starts"]) == {"hard"}
+    assert post.draws.n_draws == 60
+    found = post.diagnostics
+    assert found["r_hat_max"] < 1.1
+    assert 1.0 < found["items_moved_per_draw"] < 8 * 30 * 5
+    assert found["gradients"] > 2 * (100 + 8 * 60)
+
+
+def test_a_warm_up_that_found_nothing_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = JumpingChain._sample
+
+    def without_scales(chain: JumpingChain, *args: object, **more: object) -> tuple[object, bool]:
+        drawn, finished = found(chain, *args, **more)
+        drawn["sample_stats"]["mass_matrix_inv"][:] = np.nan
+        return drawn, finished
+
+    monkeypatch.setattr(JumpingChain, "_sample", without_scales)
+    with pytest.raises(SettingError, match="set jumps=0"):
+        fit(some_traces(5, 12), RelaxedNUTS(draws=4, warmup=20, chains=1, jumps=1, **QUICK))
 
 
 def test_what_follows_from_the_number_of_items() -> None:

@@ -223,12 +223,14 @@ def test_thinning_keeps_every_nth_draw() -> None:
 
 def test_what_a_stopped_run_leaves_out_is_counted() -> None:
     def chain(length: int) -> dict[str, NDArray[np.float64]]:
-        return {"logp": np.arange(float(length))}
+        iterations = np.arange(float(length))
+        return {"point": iterations[1::2, None], "logp": iterations}
 
-    drawn, words = _stacked([chain(7), chain(0), chain(12)], thin=2)
+    drawn, words = _stacked([chain(7), chain(1), chain(12)], thin=2)
     np.testing.assert_array_equal(drawn["logp"], [[1.0, 3.0, 5.0], [1.0, 3.0, 5.0]])
+    np.testing.assert_array_equal(drawn["point"][:, :, 0], drawn["logp"])
     assert words == (
-        "chains that were still warming up are left out: 2.",
+        "chains that had not come to their first draw are left out: 2.",
         "the chains differ in length: 3 draws of the longer ones are left out.",
     )
     assert _stacked([chain(6), chain(7)], thin=2)[1] == ()
@@ -245,10 +247,14 @@ def test_divergences_between_kept_draws_and_in_the_tail_of_a_chain_count() -> No
     diverging = np.zeros(12, dtype=bool)
     diverging[[0, 1, 11]] = True  # every third is kept: draws 2, 5, 8
     chain = {"diverging": diverging, "maxdepth_reached": diverging, "n_steps": np.full(12, 7)}
-    assert _sampler_diagnostics([chain, chain], thin=3) == {
+    expected = {
         "divergences": 6, "divergent_share": 0.25, "depth_saturation": 0.25,
         "gradients_per_draw": 21.0,
     }  # fmt: skip
+    assert _sampler_diagnostics([chain, chain], thin=3) == expected
+    jumping = chain | {"n_moved": np.arange(12)}
+    with_moves = expected | {"items_moved_per_draw": 16.5}
+    assert _sampler_diagnostics([jumping, jumping], thin=3) == with_moves
 
 
 @pytest.mark.parametrize("masses", ["low-rank", "full-rank"])
@@ -340,10 +346,12 @@ def test_max_seconds_gives_back_what_was_drawn(masses: MassMatrix) -> None:
     assert any("max_seconds" in words for words in post.warnings)
 
 
-def test_ctrl_c_gives_back_what_was_drawn() -> None:
+@pytest.mark.parametrize("jumps", [0, 2])
+def test_ctrl_c_gives_back_what_was_drawn(jumps: int) -> None:
     traces = some_traces(5, 12)
-    settings = RelaxedNUTS(draws=10**6, warmup=20, chains=2, **QUICK)
-    fit(traces, RelaxedNUTS(draws=4, warmup=20, chains=1, **QUICK))  # compile and import first
+    settings = RelaxedNUTS(draws=10**6, warmup=20, chains=2, jumps=jumps, **QUICK)
+    # Compile and import first.
+    fit(traces, RelaxedNUTS(draws=4, warmup=20, chains=1, jumps=jumps, **QUICK))
     timer = threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
     try:

@@ -75,6 +75,19 @@ def from_frame(block: NDArray[np.int64], x: NDArray[np.float64], w: NDArray[np.f
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
+def into_frame(block: NDArray[np.int64], w: NDArray[np.float64], x: NDArray[np.float64]) -> None:
+    """Fill ``x`` such that ``w = mean + factor x``."""
+    size = len(w)
+    frame = _frame(block, size)
+    for i in range(size):
+        row = frame[size * (i + 1) :]
+        total = w[i] - frame[i]
+        for j in range(i):
+            total -= row[j] * x[j]
+        x[i] = total / row[i]
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
 def _gradient_into_frame(
     block: NDArray[np.int64], by_w: NDArray[np.float64], by_x: NDArray[np.float64]
 ) -> None:

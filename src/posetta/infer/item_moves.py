@@ -19,11 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from posetta.data import Traces
 from posetta.data.evidence import PairEvidence
-from posetta.model.latent import root_coefficients
 from posetta.model.relaxed_kernel import soft_margins, soft_precedence, trace_pass
 from posetta.model.target import Target
 from posetta.model.vector_math import exp, log
@@ -63,14 +61,11 @@ def move_items(
 ) -> tuple[NDArray[np.float64], int]:
     """Make ``count`` proposals from the coordinates ``w``; return where they end, and how many led
     somewhere else."""
-    at, dim = target.constrain(w), target.dim
+    at = target.constrain(w)
     scalars = (float(at.beta), float(at.gamma), float(target.model.tau), float(at.noise))
-    # As in the target: near rho = 1 the difference is lost.
-    one_minus_rho = expit(-w[at.latent.size]) if "rho" in target.inferred else 1.0 - at.rho
-    root = root_coefficients(at.rho, float(one_minus_rho), dim)
     moved = w.copy()
-    z = moved[: at.latent.size].reshape(-1, dim)
-    accepted = _moves(rows, z, at.latent.T.copy(), root, scalars, count, generator)
+    z = moved[: at.latent.size].reshape(at.latent.shape)
+    accepted = _moves(rows, z, at.latent.T.copy(), target.root(w), scalars, count, generator)
     return moved, accepted
 
 
@@ -109,7 +104,7 @@ def _moves(
             here[2, j], here[3, j] = pairs.log_free[i, j], pairs.log_free_t[i, j]
         _pairs_of(row, columns, i, tau, gamma, there)
         worth = _worth(rows.before, i, there, noise) - _worth(rows.before, i, here, noise)
-        if -generator.standard_exponential() >= prior + worth:
+        if not -generator.standard_exponential() < prior + worth:
             continue
         _put(pairs, i, there)
         proposed = _likelihood(rows, pairs, beta, noise)
@@ -197,17 +192,17 @@ def _worth(before: NDArray[np.float64], i: int, pairs: NDArray[np.float64], nois
     n = len(before)
     total = 0.0
     for j in range(n):
-        after, until = before[j, i], before[i, j]  # j was seen before i; i before j
-        if after > 0.0:
+        j_first, i_first = before[j, i], before[i, j]
+        if j_first > 0.0:
             free = pairs[2, j]
             if noise > 0.0:
                 free = np.log((1.0 - noise) * np.exp(free) + noise / n)
-            total += after * (free + _WORTH * pairs[1, j])
-        if until > 0.0:
+            total += j_first * (free + _WORTH * pairs[1, j])
+        if i_first > 0.0:
             free = pairs[3, j]
             if noise > 0.0:
                 free = np.log((1.0 - noise) * np.exp(free) + noise / n)
-            total += until * (free + _WORTH * pairs[0, j])
+            total += i_first * (free + _WORTH * pairs[0, j])
     return total
 
 

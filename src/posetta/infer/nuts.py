@@ -1,4 +1,4 @@
-"""Relaxed-MCMC: the no-U-turn sampler of nutpie on the relaxed posterior (appendix C.2)."""
+"""Relaxed-MCMC: the no-U-turn sampler on the relaxed posterior (appendix C.2)."""
 
 from __future__ import annotations
 
@@ -252,7 +252,7 @@ def _agreement(chains: list[Chain]) -> list[str]:
 
 
 def _stacked(chains: list[Drawn], thin: int) -> tuple[dict[str, NDArray[Any]], tuple[str, ...]]:
-    """Return points and statistics as (chain, draw, ...), every ``thin``-th draw of each chain.
+    """Return points and statistics as (chain, draw, ...), those of every ``thin``-th iteration.
 
     A run that was stopped may have chains of several lengths: all are cut to the shortest, and
     those without a draw are left out. The words that come along say so.
@@ -262,17 +262,22 @@ def _stacked(chains: list[Drawn], thin: int) -> tuple[dict[str, NDArray[Any]], t
     if not drawing:
         raise SettingError(
             "the run was stopped before any draw was kept. Let it run on, raise max_seconds if "
-            "that ended it, or lower warmup."
+            "that ended it, or lower warmup or thin."
         )
     words = []
     if len(drawing) < len(chains):
         idle = ", ".join(str(c + 1) for c, length in enumerate(lengths) if length == 0)
-        words.append(f"chains that were still warming up are left out: {idle}.")
+        words.append(f"chains that had not come to their first draw are left out: {idle}.")
     words += length_warning([lengths[c] for c in drawing])
     n_draws = min(lengths[c] for c in drawing)
     kept = slice(thin - 1, n_draws * thin, thin)
-    stacked = {name: np.stack([chains[c][name][kept] for c in drawing]) for name in chains[0]}
-    return stacked, tuple(words)
+    stacked = {
+        name: np.stack([chains[c][name][kept] for c in drawing])
+        for name in chains[0]
+        if name != "point"
+    }
+    points = np.stack([chains[c]["point"][:n_draws] for c in drawing])
+    return {"point": points, **stacked}, tuple(words)
 
 
 def _sampler_diagnostics(chains: list[Drawn], thin: int) -> dict[str, Any]:
@@ -281,12 +286,15 @@ def _sampler_diagnostics(chains: list[Drawn], thin: int) -> dict[str, Any]:
     def of_all(name: str) -> NDArray[Any]:
         return np.concatenate([chain[name] for chain in chains])
 
-    return {
+    found = {
         "divergences": int(of_all("diverging").sum()),
         "divergent_share": float(of_all("diverging").mean()),
         "depth_saturation": float(of_all("maxdepth_reached").mean()),
         "gradients_per_draw": float(of_all("n_steps").mean()) * thin,
     }
+    if "n_moved" in chains[0]:
+        found["items_moved_per_draw"] = float(of_all("n_moved").mean()) * thin
+    return found
 
 
 def _status(found: dict[str, Any], stopped: bool) -> tuple[Status, tuple[str, ...]]:

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 
 from posetta.data import Traces
+from posetta.errors import SettingError
 from posetta.infer import compiled_callbacks as callbacks
-from posetta.infer.item_moves import move_items, rows_of
+from posetta.infer.item_moves import Rows, move_items, rows_of
 from posetta.infer.methods import RelaxedNUTS
 from posetta.infer.natural_gradient import Gaussian
 from posetta.infer.no_u_turn import Place, transition
@@ -30,10 +30,14 @@ with warnings.catch_warnings():
     from nutpie.compile_pymc import CompiledPyMCModel
 
 Drawn = dict[str, NDArray[Any]]
-"""Points and statistics of a chain by nutpie's names, the warm-up left out."""
+"""What a chain drew, the warm-up left out: under "point" the draws that are kept, by nutpie's names
+statistics of every iteration."""
 _LOOK_SECONDS, _PAUSE = 0.05, 0.005
 _JUMPING_SHARE = 0.2
 """Of the warm-up, when step size and masses are found: draws begin where jumps have led."""
+_JUMPS_AT_ONCE = 1000
+"""Proposals between two looks at the clock: some tenths of a second on 200 items."""
+_STATISTICS = ("logp", "diverging", "maxdepth_reached", "n_steps")
 
 
 class Chain:
@@ -59,7 +63,8 @@ class Chain:
         # nutpie refuses a gradient that is exactly 0 anywhere, as at the mode of a prior.
         self.start = start + 1e-3 * noise if frame is None else noise
         self.block = callbacks.pack(target, frame)
-        self.total = settings.warmup + settings.draws * settings.thin_of(target.traces.n_items)
+        self.thin = settings.thin_of(target.traces.n_items)
+        self.total = settings.warmup + settings.draws * self.thin
         self.finished = False
         self.drawn: Drawn = {}
         """What was drawn, once the chain has ended."""
@@ -80,7 +85,8 @@ class Chain:
         """Run; `drawn` then holds what was drawn, and `finished` says whether that is all."""
         warmup = self.settings.warmup
         found, self.finished = self._sample(warmup, self.total - warmup, stop)
-        self.drawn = _drawn(found)
+        points = found["posterior"]["point"].to_numpy()[0, self.thin - 1 :: self.thin]
+        self.drawn = {"point": points, **_statistics(found, *_STATISTICS)}
 
     def so_far(self) -> Drawn:
         """Return log densities and divergences of the draws so far, the warm-up left out."""
@@ -89,9 +95,12 @@ class Chain:
                 return self.drawn
             if self._sampler is not None:  # else the thread is about to begin, or about to end
                 # Its `inspect` fails once the last draw is made, until `wait` has taken them all.
-                with suppress(AttributeError), _no_draws_are_no_wonder():
+                with suppress(AttributeError), _without_arviz_warnings():
                     return _statistics(self._sampler.inspect(), "logp", "diverging")
             return {"logp": np.empty(0), "diverging": np.empty(0, dtype=bool)}
+
+    def _is_late(self) -> bool:
+        return time.perf_counter() >= self.deadline
 
     def _sample(self, warmup: int, draws: int, stop: Event, **more: Any) -> tuple[Any, bool]:
         """Run nutpie; return what it found, and whether it came to its end."""
@@ -129,11 +138,11 @@ class Chain:
         self._sampler = sampler
         found = None
         # A pause without the lock lets `so_far` have its turn.
-        while found is None and not stop.wait(_PAUSE) and time.perf_counter() < self.deadline:
+        while found is None and not stop.wait(_PAUSE) and not self._is_late():
             # Its `is_finished` raises as long as the answer is no, so this is the way to ask.
             with self._lock, suppress(TimeoutError):
                 found = sampler.wait(timeout=_LOOK_SECONDS)
-        with self._lock, _no_draws_are_no_wonder():
+        with self._lock, _without_arviz_warnings():
             self._sampler = None
             return (sampler.abort(), False) if found is None else (found, True)
 
@@ -146,7 +155,10 @@ class JumpingChain(Chain):
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
-        self._kept: dict[str, list[Any]] = {name: [] for name in ("point", *_STATISTICS)}
+        n_items = self.target.traces.n_items
+        self.n_jumps = self.settings.jumps_of(n_items) * n_items
+        self._points: list[NDArray[np.float64]] = []
+        self._statistics: dict[str, list[Any]] = {name: [] for name in (*_STATISTICS, "n_moved")}
 
     def __call__(self, stop: Event) -> None:
         """Run; `drawn` then holds what was drawn, and `finished` says whether that is all."""
@@ -155,34 +167,33 @@ class JumpingChain(Chain):
         found, adapted = self._sample(tune - 1, 1, stop, store_mass_matrix=True)
         if adapted:
             self._walk(found, stop)
-        self.drawn = self._so_far()
+        points = np.array(self._points).reshape(-1, self.target.n_parameters)
+        self.drawn = {"point": points, **self._so_far(*self._statistics)}
         self.finished = self.n_done == self.total
 
     def so_far(self) -> Drawn:
         """Return log densities and divergences of the draws so far, the warm-up left out."""
-        return self._so_far()
+        return self._so_far("logp", "diverging")
 
-    def _so_far(self) -> Drawn:
-        length = len(self._kept["n_steps"])  # the last that an iteration writes
-        kept = {name: np.array(values[:length]) for name, values in self._kept.items()}
-        kept["point"] = kept["point"].reshape(length, self.target.n_parameters)
-        kept["diverging"] = kept["diverging"].astype(bool)
-        return kept
+    def _so_far(self, *names: str) -> Drawn:
+        length = len(self._statistics["n_moved"])  # the last that an iteration writes
+        found = {name: np.array(self._statistics[name][:length]) for name in names}
+        return found | {"diverging": found["diverging"].astype(bool)}
 
     def _walk(self, found: Any, stop: Event) -> None:
         adapted = found["sample_stats"]
         step_size = float(adapted["step_size_bar"].to_numpy()[0, -1])
         variance = np.ascontiguousarray(adapted["mass_matrix_inv"].to_numpy()[0, -1])
-        if not (np.isfinite(variance).all() and (variance > 0.0).all()):
-            raise RuntimeError("nutpie gave no variances after its warm-up; use jumps = 0.")
-        w = found["posterior"]["point"].to_numpy()[0, -1]
+        if not (np.isfinite([step_size, *variance]).all() and min(step_size, *variance) > 0.0):
+            raise SettingError(
+                "the warm-up found no step size and scales to go on with: raise warmup, or set "
+                "jumps=0."
+            )
+        w = found["posterior"]["point"].to_numpy()[0, -1].copy()
         rows = rows_of(self.target.traces)
-        n_jumps = self.settings.jumps_of(self.target.traces.n_items) * self.target.traces.n_items
         place = Place(np.empty_like(w), np.empty_like(w))
         log_density = self._arrive(place, w)
-        while (
-            self.n_done < self.total and not stop.is_set() and time.perf_counter() < self.deadline
-        ):
+        while self.n_done < self.total and not stop.is_set() and not self._is_late():
             log_density, n_steps, diverging, saturated = transition(
                 self.block,
                 place,
@@ -192,37 +203,48 @@ class JumpingChain(Chain):
                 self.settings.max_depth,
                 self.generator,
             )
-            w = self._leave(place)
-            w, n_moved = move_items(rows, self.target, w, n_jumps, self.generator)
+            w, n_moved = self._move(rows, self._leave(place), stop)
             if n_moved:
                 log_density = self._arrive(place, w)
             self.block[callbacks.GRADIENTS_SO_FAR] += n_steps + (n_moved > 0)
             self.block[callbacks.DRAWS_SO_FAR] += 1
-            if self.n_done > self.settings.warmup:
-                self._keep(w, log_density, diverging, saturated, n_steps)
+            n_kept = self.n_done - self.settings.warmup
+            if n_kept > 0:
+                if n_kept % self.thin == 0:
+                    self._points.append(w)
+                told = (log_density, diverging, saturated, n_steps, n_moved)
+                for values, value in zip(self._statistics.values(), told, strict=True):
+                    values.append(value)
 
-    def _keep(self, *values: Any) -> None:
-        for name, value in zip(self._kept, values, strict=True):
-            self._kept[name].append(value)
+    def _move(
+        self, rows: Rows, w: NDArray[np.float64], stop: Event
+    ) -> tuple[NDArray[np.float64], int]:
+        """Make the moves between two trajectories; return where they end, and their number."""
+        n_moved = 0
+        for done in range(0, self.n_jumps, _JUMPS_AT_ONCE):
+            if stop.is_set() or self._is_late():
+                break
+            count = min(_JUMPS_AT_ONCE, self.n_jumps - done)
+            w, moved = move_items(rows, self.target, w, count, self.generator)
+            n_moved += moved
+        return w, n_moved
 
     def _arrive(self, place: Place, w: NDArray[np.float64]) -> float:
         """Bring ``place`` to ``w``; return the log density there."""
-        frame = self.frame
-        place.point[:] = (
-            w if frame is None else solve_triangular(frame.factor, w - frame.mean, lower=True)
-        )
+        if self.frame is None:
+            place.point[:] = w
+        else:
+            callbacks.into_frame(self.block, w, place.point)
         return float(callbacks.packed_log_density(self.block, place.point, place.gradient))
 
     def _leave(self, place: Place) -> NDArray[np.float64]:
         """Return the coordinates w of ``place``."""
-        if self.frame is None:
-            return place.point.copy()
-        w = np.empty_like(place.point)
-        callbacks.from_frame(self.block, place.point, w)
+        w = place.point.copy()
+        if self.frame is not None:
+            callbacks.from_frame(self.block, place.point, w)
         return w
 
 
-_STATISTICS = ("logp", "diverging", "maxdepth_reached", "n_steps")
 _FILTERS = Lock()
 """Filters of warnings belong to all threads: two chains would put back each other's."""
 
@@ -231,22 +253,23 @@ def compile_walk() -> float:
     """Compile, or load, what a jumping chain calls; return the seconds that took."""
     began = time.perf_counter()
     target = Target(Model(dim=1), Traces.from_lists([], items=["a", "b"]))
-    settings = RelaxedNUTS(draws=4, warmup=20, jumps=1)
-    JumpingChain(target, settings, np.zeros(target.n_parameters), 0, 0)(Event())
+    size, generator = target.n_parameters, np.random.default_rng(0)
+    w, point, gradient = np.zeros(size), np.empty(size), np.empty(size)
+    block = callbacks.pack(target, Gaussian(w, np.eye(size)))
+    callbacks.into_frame(block, w, point)
+    value = callbacks.packed_log_density(block, point, gradient)
+    transition(block, Place(point, gradient), value, np.ones(size), 0.1, 1, generator)
+    callbacks.from_frame(block, point, w)
+    move_items(rows_of(target.traces), target, w, 1, generator)
     return time.perf_counter() - began
 
 
 @contextmanager
-def _no_draws_are_no_wonder() -> Iterator[None]:
+def _without_arviz_warnings() -> Iterator[None]:
     """Silence ArviZ, which finds it odd that a chain has no draws; `nuts._stacked` says it."""
     with _FILTERS, warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         yield
-
-
-def _drawn(found: Any) -> Drawn:
-    """Return points and statistics of what nutpie found."""
-    return {"point": found["posterior"]["point"].to_numpy()[0], **_statistics(found, *_STATISTICS)}
 
 
 def _statistics(found: Any, *names: str) -> Drawn:

@@ -203,16 +203,23 @@ class Target:
         w = self._check(w)
         z = w[: self.traces.n_items * self.dim].reshape(self.traces.n_items, self.dim)
         scalars = {s: getattr(self.model, s) for s in SCALARS}
-        one_minus_rho = 1.0 - (scalars["rho"] or 0.0)
         # Far coordinates round to the ends of a scalar's range, which are no parameters.
         etas = np.clip(w[z.size :], -_LARGEST_COORDINATE, _LARGEST_COORDINATE)
         for s, eta in zip(self.inferred, etas, strict=True):
             value = min(expit(eta), _BELOW_ONE) if s in ("rho", "noise") else np.exp(eta)
             scalars[s] = float(value)
-            if s == "rho":
-                one_minus_rho = float(expit(-eta))
-        a, c = root_coefficients(scalars["rho"], one_minus_rho, self.dim)
+        a, c = self.root(w)
         return Parameters(a * z + c * z.sum(axis=1, keepdims=True), **scalars)
+
+    def root(self, w: NDArray[np.float64]) -> tuple[float, float]:
+        """Return (a, c) of U = Z (a I + c 11') at the coordinates ``w``."""
+        rho = self.model.rho
+        if rho is not None:
+            return root_coefficients(float(rho), 1.0 - rho, self.dim)
+        at_rho = w[self.traces.n_items * self.dim]
+        eta = np.clip(at_rho, -_LARGEST_COORDINATE, _LARGEST_COORDINATE)
+        # Near rho = 1 the difference to 1 would be lost.
+        return root_coefficients(min(expit(eta), _BELOW_ONE), expit(-eta), self.dim)
 
     def unconstrain(self, parameters: Parameters) -> NDArray[np.float64]:
         """Return the coordinates of ``parameters``, the inverse of `constrain`."""
