@@ -142,9 +142,13 @@ class Chain:
             # Its `is_finished` raises as long as the answer is no, so this is the way to ask.
             with self._lock, suppress(TimeoutError):
                 found = sampler.wait(timeout=_LOOK_SECONDS)
-        with self._lock, _without_arviz_warnings():
+        with self._lock:
             self._sampler = None
-            return (sampler.abort(), False) if found is None else (found, True)
+            if found is not None:
+                return found, True
+            sampler.cancel()  # ends the draw under way: here, so that chains do so side by side
+            with _without_arviz_warnings():
+                return sampler.abort(), False
 
 
 class JumpingChain(Chain):
