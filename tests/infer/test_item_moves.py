@@ -384,7 +384,7 @@ def test_a_warm_up_that_found_nothing_is_an_error(monkeypatch: pytest.MonkeyPatc
         return drawn, finished
 
     monkeypatch.setattr(JumpingChain, "_sample", without_scales)
-    with pytest.raises(SettingError, match="set jumps=0"):
+    with pytest.raises(SettingError, match="or turn the moves off with jumps=0"):
         fit(some_traces(5, 12), RelaxedNUTS(draws=4, warmup=20, chains=1, jumps=1, **QUICK))
 
 

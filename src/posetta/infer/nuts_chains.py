@@ -190,8 +190,8 @@ class JumpingChain(Chain):
         variance = np.ascontiguousarray(adapted["mass_matrix_inv"].to_numpy()[0, -1])
         if not (np.isfinite([step_size, *variance]).all() and min(step_size, *variance) > 0.0):
             raise SettingError(
-                "the warm-up found no step size and scales to go on with: raise warmup, or set "
-                "jumps=0."
+                "the warm-up found no step size and scales to go on with: raise warmup, or turn "
+                "the moves off with jumps=0."
             )
         w = found["posterior"]["point"].to_numpy()[0, -1].copy()
         rows = rows_of(self.target.traces)

@@ -40,7 +40,7 @@ _WARM: dict[str, Settings] = {
     "maximal": Maximal(),
     "exact": Exact(draws=4, prior_draws=1000),
     "hard": HardMCMC(draws=4, warmup=1, chains=1, thin=1),
-    "nuts": RelaxedNUTS(draws=4, warmup=20, chains=1, mass_matrix="full-rank"),
+    "nuts": RelaxedNUTS(draws=4, warmup=20, chains=1, mass_matrix="full-rank", jumps=1),
     "fullrank": FullRankVI(draws=4, iterations=2, cooling=0, restarts=1),
     "flow": FullRankVI(draws=4, iterations=2, cooling=0, restarts=1),
 }
