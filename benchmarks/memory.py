@@ -45,7 +45,7 @@ SHORT: dict[str, Callable[[int], Settings]] = {
         draws=CHAINS * d, iterations=2, cooling=0, restarts=1, starts=("prior",)
     ),
     "flow": lambda d: po.FlowVI(
-        draws=CHAINS * d, iterations=2, restarts=1, starts=("prior",), max_seconds=60.0
+        draws=CHAINS * d, iterations=2, restarts=1, starts=("prior",), max_seconds=10.0
     ),  # here, too
 }
 # (items, traces): as many traces as items, then more and more traces of 50 items.
