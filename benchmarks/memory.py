@@ -53,7 +53,9 @@ GROWING = {
     "items, as many full traces": [(50, 50), (100, 100), (200, 200)],
     "full traces of 50 items": [(50, 500), (50, 2000), (50, 8000)],
 }
-FEW, MORE = 20, 60
+# Draws of each chain, fewer and more; beside the flow's compiler only many can be seen.
+FEWER_AND_MORE = {"flow": (250, 1000)}
+USUAL_DRAWS = (20, 60)
 
 
 def default_draws(method: str) -> int:
@@ -123,10 +125,11 @@ def main() -> None:
         draws = default_draws(method)
         for series, points in GROWING.items():
             sizes = [max(point) for point in points]
-            few = np.array([measured(method, *point, FEW) for point in points])
-            more = np.array([measured(method, *point, MORE) for point in points])
-            each = np.maximum(more - few, 0.0) / (CHAINS * (MORE - FEW))
-            work = few - CHAINS * FEW * each
+            fewer, more = FEWER_AND_MORE.get(method, USUAL_DRAWS)
+            less = np.array([measured(method, *point, fewer) for point in points])
+            most = np.array([measured(method, *point, more) for point in points])
+            each = np.maximum(most - less, 0.0) / (CHAINS * (more - fewer))
+            work = less - CHAINS * fewer * each
             laws = [growth(sizes, work), growth(sizes, each)]
             size = largest(laws, draws, 1024 * given.gigabytes)
             cells = (series, listed(sizes, work), listed(sizes, 1024 * each), draws, f"{size:,}")
