@@ -46,7 +46,7 @@ SHORT: dict[str, Callable[[int], Settings]] = {
     ),
     "flow": lambda d: po.FlowVI(
         draws=CHAINS * d, iterations=2, restarts=1, starts=("prior",), max_seconds=10.0
-    ),  # here, too
+    ),  # again, the seconds bound the Gaussian around which it is built
 }
 # (items, traces): as many traces as items, then more and more traces of 50 items.
 GROWING = {
